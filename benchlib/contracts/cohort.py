@@ -1,0 +1,180 @@
+"""A cohort: which pairs are run, under which two conditions, and what analyses them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from benchlib.contracts.base import (
+    Argv,
+    Contract,
+    Count,
+    EnvironmentName,
+    Identifier,
+    ReasonCode,
+    Sha256,
+    Version1,
+    Words,
+)
+from benchlib.contracts.paths import PortablePath
+
+Channel = Literal["tool-pull", "prompt-retrieval"]
+Isolation = Literal["container", "namespace", "none"]
+
+
+class MemoryCondition(Contract):
+    """Which memory is restored, and by which doors it reaches the agent."""
+
+    graph_arm: Identifier  # of each fixture that a pair of this condition names
+    channels: Annotated[tuple[Channel, ...], Field(min_length=1)]
+
+
+class Condition(Contract):
+    """What one arm gets; ``memory: null`` restores nothing and shows no memory tool."""
+
+    id: Identifier
+    memory: MemoryCondition | None
+
+
+class VerbLimits(Contract):
+    """Bounds of one provisioner call."""
+
+    seconds: Annotated[int, Field(ge=1, le=3600)]
+    stdout_bytes: Annotated[int, Field(ge=16, le=64 * 1024 * 1024)]
+
+
+class ProvisionerLimits(Contract):
+    """The limits of the three verbs; each may be lowered, none lifted altogether."""
+
+    restore: VerbLimits = VerbLimits(seconds=300, stdout_bytes=64 * 1024)
+    snapshot: VerbLimits = VerbLimits(seconds=120, stdout_bytes=16 * 1024 * 1024)
+    destroy: VerbLimits = VerbLimits(seconds=60, stdout_bytes=4 * 1024)
+    stdin_bytes: Annotated[int, Field(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
+    stderr_bytes: Annotated[int, Field(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
+    grace_seconds: Annotated[int, Field(ge=0, le=60)] = 5
+    queue_wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 0  # how long a queue may drain
+
+
+class Provisioner(Contract):
+    """The memory system under test: an executable with three verbs, and a server for its tools."""
+
+    name: Identifier
+    argv: Argv  # `restore`, `snapshot` or `destroy` is appended
+    serve: Argv  # an MCP server on stdin and stdout; the project is appended
+    embedding: Literal["lexical", "semantic", "unknown"]
+    environment: tuple[EnvironmentName, ...] = ()  # names handed through from the operator
+    limits: ProvisionerLimits = ProvisionerLimits()
+
+
+class ScriptedModel(Contract):
+    """A deterministic policy that answers from the request alone; no language model."""
+
+    kind: Literal["scripted"]
+    name: Identifier
+    policy: PortablePath  # a file below the cohort
+    policy_sha256: Sha256
+
+
+class NoModel(Contract):
+    """For an agent that is a plain command."""
+
+    kind: Literal["none"]
+    name: Literal["none"]
+
+
+class ReactAgent(Contract):
+    """The kit's own loop: run, read, write, search, finish."""
+
+    adapter: Literal["react"]
+    max_steps: Annotated[int, Field(ge=1, le=1000)]
+
+
+class CommandAgent(Contract):
+    """Any program; the prompt is in the file that ``{prompt}`` stands for."""
+
+    adapter: Literal["command"]
+    argv: Argv
+
+
+class PlannedPair(Contract):
+    """One pair: a question, its evidence, two conditions and the seed of their order."""
+
+    id: Identifier
+    challenge: Identifier
+    fixture: Identifier
+    control: Identifier
+    treatment: Identifier
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class NotebookPlan(Contract):
+    """The frozen notebook that makes the published tables."""
+
+    notebook: PortablePath  # below the folder that holds `cohorts/`
+    plan_sha256: Sha256
+    alpha_ppm: Annotated[int, Field(ge=1, le=500_000)]  # parts per million; 50000 is 5 %
+
+
+class RunRules(Contract):
+    """What the runner may and may not do with attempts."""
+
+    allowed_isolation: Annotated[tuple[Isolation, ...], Field(min_length=1)]
+    joins_halves: bool = False  # may one pair be made of arms of different attempts
+    retry_reasons: tuple[ReasonCode, ...] = ()  # voids that are tried again
+    max_attempts: Annotated[int, Field(ge=1, le=10)] = 2
+    max_output_bytes: Count = 8 * 1024 * 1024  # of an agent's stdout and stderr each, kept
+
+
+class Cohort(Contract):
+    """Everything that a run of the cohort rests on; its files are pinned in the lock beside it."""
+
+    schema_version: Version1 = 1
+    id: Identifier
+    version: Annotated[int, Field(ge=1, le=9999)]
+    title: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    question: Words
+    challenges: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    fixtures: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    conditions: Annotated[tuple[Condition, ...], Field(min_length=2)]
+    agent: Annotated[ReactAgent | CommandAgent, Field(discriminator="adapter")]
+    model: Annotated[ScriptedModel | NoModel, Field(discriminator="kind")]
+    provisioner: Provisioner
+    rules: RunRules
+    analysis: NotebookPlan
+    pairs: Annotated[tuple[PlannedPair, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> Cohort:
+        conditions = {condition.id for condition in self.conditions}
+        faults = [f"the id {name!r} stands twice" for name in self._repeated()]
+        for pair in self.pairs:
+            known = {"challenge": self.challenges, "fixture": self.fixtures}
+            faults += [
+                f"pair {pair.id!r} names the {field} {getattr(pair, field)!r}, which is not listed"
+                for field, names in known.items()
+                if getattr(pair, field) not in names
+            ]
+            faults += [
+                f"pair {pair.id!r} names the condition {name!r}, which is not listed"
+                for name in (pair.control, pair.treatment)
+                if name not in conditions
+            ]
+            if pair.control == pair.treatment:
+                faults.append(f"pair {pair.id!r} has the same condition twice")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _repeated(self) -> list[str]:
+        groups = (
+            [pair.id for pair in self.pairs],
+            [condition.id for condition in self.conditions],
+            list(self.challenges),
+            list(self.fixtures),
+        )
+        return [name for group in groups for name in sorted(set(group)) if group.count(name) > 1]
+
+    def condition(self, name: str) -> Condition:
+        """Return the condition of that id; names were checked when the cohort was read."""
+        return next(condition for condition in self.conditions if condition.id == name)
