@@ -25,7 +25,7 @@ class When(Contract):
     prompt: Pattern | None = None  # in the latest user message
     heard: tuple[Pattern, ...] = ()  # each in some message that the model did not write
     not_heard: tuple[Pattern, ...] = ()  # in no such message
-    called: tuple[Pattern, ...] = ()  # each in a call since the latest prompt: `name {json}`
+    called: tuple[Pattern, ...] = ()  # each in a call since the prompt: `name {json}`
     not_called: tuple[Pattern, ...] = ()
     offers: tuple[Identifier, ...] = ()  # tools that the request must offer
     lacks: tuple[Identifier, ...] = ()  # tools that it must not offer
@@ -34,7 +34,7 @@ class When(Contract):
 
 
 class ScriptedCall(Contract):
-    """A tool call; ``{name}`` in a text argument stands for a named group of the rule's patterns."""
+    """A tool call; ``{name}`` in a text argument stands for a named group of the patterns."""
 
     name: Identifier
     arguments: dict[str, str | int | bool]
