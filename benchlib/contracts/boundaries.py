@@ -171,6 +171,7 @@ class Task:
     max_steps: int
     memory_tools: bool  # tool-pull is declared
     memory_retrieval: bool  # prompt-retrieval is declared
+    token: str  # opens the model's door for this arm alone; never recorded
 
 
 @dataclass(frozen=True)

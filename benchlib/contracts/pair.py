@@ -75,6 +75,7 @@ class ArmDigest(Contract):
     """An arm's receipt, by digest."""
 
     arm: ArmName
+    attempt: AttemptId  # its own; another than the pair's only where halves may be joined
     sha256: Sha256
 
 
