@@ -60,6 +60,7 @@ class Provisioner(Contract):
     """The memory system under test: an executable with three verbs, and a server for its tools."""
 
     name: Identifier
+    build: Annotated[str, StringConstraints(min_length=1, max_length=200)]  # the version under test
     argv: Argv  # `restore`, `snapshot` or `destroy` is appended
     serve: Argv  # an MCP server on stdin and stdout; the project is appended
     embedding: Literal["lexical", "semantic", "unknown"]
