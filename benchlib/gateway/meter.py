@@ -1,0 +1,66 @@
+"""What tokens cost: exact decimals, and never a price that nobody gave."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context, Decimal
+
+from benchlib.contracts.usage import Cost, PriceTable, Usage
+from benchlib.errors import RefusedError
+
+_PER = Decimal(1_000_000)
+_EXACT = Context(prec=60)
+
+
+def cost(usage: Usage, prices: PriceTable) -> Cost:
+    """Price the tokens of an arm.
+
+    Args:
+        usage: The tokens.
+        prices: USD per million tokens.
+
+    Returns:
+        The cost of what has a price, and what has none by name and number.
+    """
+    total, unpriced = Decimal(0), []
+    for name, tokens, price in (
+        ("input", usage.input_tokens, prices.input),
+        ("cache_read", usage.cache_read_tokens, prices.cache_read),
+        ("cache_write", usage.cache_write_tokens, prices.cache_write),
+        ("output", usage.output_tokens, prices.output),
+    ):
+        if price is not None:
+            total = _EXACT.add(total, _EXACT.multiply(Decimal(price), Decimal(tokens)))
+        elif tokens:
+            unpriced.append(f"{name}: {tokens} tokens")
+    return _cost(_EXACT.divide(total, _PER), tuple(unpriced))
+
+
+def add(one: Cost, other: Cost) -> Cost:
+    """Add two costs; what is unpriced in either stays named."""
+    return _cost(_EXACT.add(Decimal(one.usd), Decimal(other.usd)), (*one.unpriced, *other.unpriced))
+
+
+def require_priced(prices: PriceTable) -> None:
+    """Refuse a price table that a money fence can't rest on.
+
+    Raises:
+        RefusedError: A price is absent; names each.
+    """
+    absent = [
+        name
+        for name in ("input", "output", "cache_read", "cache_write")
+        if getattr(prices, name) is None
+    ]
+    if absent:
+        raise RefusedError(
+            f"prices of {prices.model}, {prices.dated}",
+            found=f"no price for {', '.join(absent)}",
+            allowed="a price for each kind of token, for no price is not free",
+            next_step="add the price, as a decimal text in USD per million tokens",
+        )
+
+
+def _cost(usd: Decimal, unpriced: tuple[str, ...]) -> Cost:
+    micro = _EXACT.multiply(usd, _PER).to_integral_value(ROUND_CEILING)
+    text = format(usd.normalize(_EXACT), "f")
+    return Cost(micro_usd=int(micro), usd=text, unpriced=unpriced)
