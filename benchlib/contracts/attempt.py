@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from benchlib.contracts.base import (
+    Broken,
     Contract,
     Count,
     Identifier,
     Milliseconds,
+    Ordinal,
     ReasonCode,
+    RelationError,
     Sha256,
     UtcTime,
     Version1,
+    Whole,
 )
 from benchlib.contracts.cohort import Channel, Isolation
 from benchlib.contracts.paths import PortablePath
@@ -65,8 +69,8 @@ class ProcessRecord(Contract):
     """One turn of the agent: how its process ended."""
 
     argv: tuple[str, ...]
-    exit_status: int | None  # None when it was killed
-    signal: int | None
+    exit_status: Whole | None  # None when it was killed
+    signal: Count | None
     timed_out: bool
     milliseconds: Milliseconds
     stdout_bytes: Count
@@ -120,7 +124,7 @@ class Verdict(Contract):
     status: Literal["passed", "failed", "no-verdict"]
     reason: Shown
     checks: tuple[Check, ...]
-    exit_status: int | None
+    exit_status: Whole | None
     milliseconds: Milliseconds
     verifier_sha256: Sha256
     output_head: Annotated[str, StringConstraints(max_length=8192)]  # for a person; never parsed
@@ -132,7 +136,7 @@ class Delivered(Contract):
     item: str
     channel: str  # a delivery channel, or `unattributed`
     by: Literal["mark", "phrase"]
-    step_id: Annotated[int, Field(ge=1)]
+    step_id: Ordinal
     is_partial: bool  # the mark at the end was cut off
     confirmed_on_wire: bool | None  # None where no wire was recorded
 
@@ -155,7 +159,7 @@ class Use(Contract):
 
     used: bool
     evidence: tuple[str, ...]  # the declared texts that were found after the first delivery
-    step_ids: tuple[int, ...]
+    step_ids: tuple[Ordinal, ...]
 
 
 class KeptFile(Contract):
@@ -211,3 +215,17 @@ class ArmReceipt(Contract):
     use: Use | None
     memory: MemoryEvidence | None
     files: tuple[KeptFile, ...]
+
+    @model_validator(mode="after")
+    def _only_completed_arms_have_a_reward(self) -> ArmReceipt:
+        is_completed = self.status == "completed"
+        broken = []
+        if is_completed == (self.reason is not None):
+            rule = "null for a completed arm, a reason code for any other"
+            broken.append(Broken(("reason",), self.reason, rule))
+        if is_completed == (self.reward is None):
+            rule = "0 or 1 for a completed arm, null for any other"
+            broken.append(Broken(("reward",), self.reward, rule))
+        if broken:
+            raise RelationError(*broken)
+        return self

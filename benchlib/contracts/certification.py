@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from benchlib.contracts.base import Contract, Count, Sha256, Version1
+from benchlib.contracts.base import Contract, Count, Ordinal, Sha256, Version1
 from benchlib.contracts.fixture import FindingKind
 
 SurfaceKind = Literal["source", "evidence", "graph", "challenge", "kit-names", "image"]
@@ -17,7 +17,7 @@ class Finding(Contract):
 
     surface: Annotated[str, StringConstraints(max_length=200)]  # kind, and name after a colon
     path: Annotated[str, StringConstraints(max_length=4200)]  # as shown: escapes for odd bytes
-    line: Annotated[int, Field(ge=1)] | None  # None where the name or the whole file is meant
+    line: Ordinal | None  # None where the name or the whole file is meant
     kind: FindingKind
     pattern: str  # the row or term that matched
     why: str  # why it matters, in one sentence

@@ -10,8 +10,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from benchlib.contracts.base import Argv, Contract, Identifier, Sha256, Version1, Words
-from benchlib.contracts.paths import OutputPattern, PortablePath
+from benchlib.contracts.base import (
+    Argv,
+    Broken,
+    Contract,
+    RelationError,
+    Sha256,
+    Version1,
+    Words,
+)
+from benchlib.contracts.paths import FileIdentifier, OutputPattern, PortablePath
 
 ChallengeKind = Literal["investigation", "coding", "continuity", "control"]
 
@@ -54,7 +62,7 @@ class Challenge(Contract):
     """One question and how its answer is judged."""
 
     schema_version: Version1 = 1
-    id: Identifier
+    id: FileIdentifier
     kind: ChallengeKind
     prompt: Words
     follow_up_prompt: Words | None = None  # the second step of a continuity task
@@ -71,6 +79,6 @@ class Challenge(Contract):
     @model_validator(mode="after")
     def _continuity_has_two_steps(self) -> Challenge:
         if (self.kind == "continuity") != (self.follow_up_prompt is not None):
-            msg = "follow_up_prompt belongs to a continuity challenge, and to no other"
-            raise ValueError(msg)
+            rule = "a prompt in a continuity challenge, null in any other"
+            raise RelationError(Broken(("follow_up_prompt",), self.follow_up_prompt, rule))
         return self

@@ -8,16 +8,19 @@ from pydantic import Field, StringConstraints, model_validator
 
 from benchlib.contracts.base import (
     Argv,
+    Broken,
     Contract,
     Count,
     EnvironmentName,
     Identifier,
     ReasonCode,
+    RelationError,
     Sha256,
     Version1,
     Words,
+    repeated,
 )
-from benchlib.contracts.paths import PortablePath
+from benchlib.contracts.paths import FileIdentifier, PortablePath
 
 Channel = Literal["tool-pull", "prompt-retrieval"]
 Isolation = Literal["container", "namespace", "none"]
@@ -101,7 +104,7 @@ class CommandAgent(Contract):
 class PlannedPair(Contract):
     """One pair: a question, its evidence, two conditions and the seed of their order."""
 
-    id: Identifier
+    id: FileIdentifier
     challenge: Identifier
     fixture: Identifier
     control: Identifier
@@ -131,7 +134,7 @@ class Cohort(Contract):
     """Everything that a run of the cohort rests on; its files are pinned in the lock beside it."""
 
     schema_version: Version1 = 1
-    id: Identifier
+    id: FileIdentifier
     version: Annotated[int, Field(ge=1, le=9999)]
     title: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     question: Words
@@ -147,34 +150,35 @@ class Cohort(Contract):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Cohort:
-        conditions = {condition.id for condition in self.conditions}
-        faults = [f"the id {name!r} stands twice" for name in self._repeated()]
-        for pair in self.pairs:
-            known = {"challenge": self.challenges, "fixture": self.fixtures}
-            faults += [
-                f"pair {pair.id!r} names the {field} {getattr(pair, field)!r}, which is not listed"
-                for field, names in known.items()
-                if getattr(pair, field) not in names
-            ]
-            faults += [
-                f"pair {pair.id!r} names the condition {name!r}, which is not listed"
-                for name in (pair.control, pair.treatment)
-                if name not in conditions
-            ]
-            if pair.control == pair.treatment:
-                faults.append(f"pair {pair.id!r} has the same condition twice")
-        if faults:
-            raise ValueError("; ".join(faults))
+        broken = [
+            *repeated(("challenges",), list(self.challenges)),
+            *repeated(("fixtures",), list(self.fixtures)),
+            *repeated(("conditions", "id"), [condition.id for condition in self.conditions]),
+            *repeated(("pairs", "id"), [pair.id for pair in self.pairs]),
+        ]
+        for index, pair in enumerate(self.pairs):
+            broken += self._unresolved(("pairs", index), pair)
+        if broken:
+            raise RelationError(*broken)
         return self
 
-    def _repeated(self) -> list[str]:
-        groups = (
-            [pair.id for pair in self.pairs],
-            [condition.id for condition in self.conditions],
-            list(self.challenges),
-            list(self.fixtures),
-        )
-        return [name for group in groups for name in sorted(set(group)) if group.count(name) > 1]
+    def _unresolved(self, place: tuple[str, int], pair: PlannedPair) -> list[Broken]:
+        conditions = tuple(condition.id for condition in self.conditions)
+        known = {
+            "challenge": self.challenges,
+            "fixture": self.fixtures,
+            "control": conditions,
+            "treatment": conditions,
+        }
+        broken = [
+            Broken((*place, field), getattr(pair, field), f"one of {', '.join(names)}")
+            for field, names in known.items()
+            if getattr(pair, field) not in names
+        ]
+        if pair.control == pair.treatment:
+            rule = "another condition than the control's"
+            broken.append(Broken((*place, "treatment"), pair.treatment, rule))
+        return broken
 
     def condition(self, name: str) -> Condition:
         """Return the condition of that id; names were checked when the cohort was read."""

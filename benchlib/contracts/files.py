@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -25,7 +25,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """
     scratch = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(path.parent)
         handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -38,13 +38,21 @@ def write_atomically(path: Path, data: bytes) -> None:
     except OSError as error:
         raise OutsideError(
             str(path),
-            found=error.strerror or str(error),
+            found=InWords(error.strerror or str(error)),
             allowed="a folder with room that can be written",
             next_step="free space or choose another --output",
         ) from error
     finally:
         if scratch is not None:
             Path(scratch).unlink(missing_ok=True)
+
+
+def _make_folders(folder: Path) -> None:
+    """Make a folder and those above it; each new name is durable before anything lies below."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in reversed(missing):
+        sync_folder(one.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -11,10 +11,12 @@ from benchlib.contracts.base import (
     Count,
     GitCommit,
     Identifier,
+    RelationError,
     Sha256,
     Version1,
+    repeated,
 )
-from benchlib.contracts.paths import PortablePath
+from benchlib.contracts.paths import FileIdentifier, PortablePath
 
 FindingKind = Literal[
     "auto-loaded-context",
@@ -74,12 +76,8 @@ class GraphArm(Contract):
 
     id: Identifier
     graph: Artifact
-    least_items: (
-        Count  # fewer after restore is `memory-empty`; 0 for a graph that is empty on purpose
-    )
-    probes_answer: (
-        bool  # False for a graph that is empty on purpose: required probes must then miss
-    )
+    least_items: Count  # fewer after restore is `memory-empty`; 0 for one that is empty on purpose
+    probes_answer: bool  # False for one that is empty on purpose: required probes must then miss
 
 
 class Probe(Contract):
@@ -104,7 +102,7 @@ class Fixture(Contract):
     """The evidence that a challenge is asked on."""
 
     schema_version: Version1 = 1
-    id: Identifier
+    id: FileIdentifier
     corpus: Annotated[GitCorpus | ArchiveCorpus, Field(discriminator="kind")]
     declarations: Declarations = Declarations()
     evidence_corpus: Artifact  # the texts that the memory was made from, one JSON object a line
@@ -114,11 +112,8 @@ class Fixture(Contract):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Fixture:
-        for what, names in (
-            ("graph_arms", [arm.id for arm in self.graph_arms]),
-            ("probes", [probe.name for probe in self.probes]),
-        ):
-            if len(names) != len(set(names)):
-                msg = f"each name in {what} once"
-                raise ValueError(msg)
+        arms = repeated(("graph_arms", "id"), [arm.id for arm in self.graph_arms])
+        probes = repeated(("probes", "name"), [probe.name for probe in self.probes])
+        if arms or probes:
+            raise RelationError(*arms, *probes)
         return self

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from benchlib.contracts.attempt import ArmName, AttemptId, Shown
-from benchlib.contracts.base import Contract, Identifier, ReasonCode, Sha256, UtcTime
+from benchlib.contracts.base import (
+    Contract,
+    Count,
+    Identifier,
+    Ordinal,
+    ReasonCode,
+    Sha256,
+    UtcTime,
+)
 from benchlib.contracts.provisioner import Project, RunIdentity
 
 Event = Literal[
@@ -29,7 +35,7 @@ Event = Literal[
 class JournalLine(Contract):
     """One event. What does not apply is null."""
 
-    n: Annotated[int, Field(ge=1)]
+    n: Ordinal
     at: UtcTime
     event: Event
     pair: Identifier | None = None
@@ -40,4 +46,4 @@ class JournalLine(Contract):
     reason: ReasonCode | None = None
     detail: Shown = ""
     sha256: Sha256 | None = None  # of the receipt that was written
-    cost_micro_usd: Annotated[int, Field(ge=0)] | None = None  # None: unknown
+    cost_micro_usd: Count | None = None  # None: unknown

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from benchlib.contracts.attempt import ArmName, AttemptId, Shown
 from benchlib.contracts.base import (
+    Broken,
     Contract,
     Count,
     GitCommit,
     Identifier,
     Milliseconds,
     ReasonCode,
+    RelationError,
     Sha256,
     UtcTime,
     Version1,
+    repeated,
 )
 from benchlib.contracts.certification import Certification
 from benchlib.contracts.provisioner import ProvisionerCall
 from benchlib.contracts.redaction import RedactionReceipt
 from benchlib.contracts.tree import PreparedTree
+from benchlib.errors import InWords
 
 PairStatus = Literal["completed", "void", "interrupted"]
 Outcome = Literal["gained", "lost", "both-passed", "both-failed"]
+
+
+_OUTCOMES = {
+    (0, 1): "gained",
+    (1, 0): "lost",
+    (1, 1): "both-passed",
+    (0, 0): "both-failed",
+}  # by the rewards of control and treatment
 
 
 class ComparabilityKey(Contract):
@@ -69,6 +81,14 @@ class Change(Contract):
     outcome: Outcome
     control_reward: Annotated[int, Field(ge=0, le=1)]
     treatment_reward: Annotated[int, Field(ge=0, le=1)]
+
+    @model_validator(mode="after")
+    def _outcome_follows_from_the_rewards(self) -> Change:
+        right = _OUTCOMES[self.control_reward, self.treatment_reward]
+        if self.outcome != right:
+            rule = f"{right}, as the rewards say"
+            raise RelationError(Broken(("outcome",), self.outcome, rule))
+        return self
 
 
 class ArmDigest(Contract):
@@ -115,3 +135,20 @@ class PairReceipt(Contract):
     change: Change | None  # None when the pair is void
     arms: tuple[ArmDigest, ...]
     destroy: tuple[ProvisionerCall, ...]
+
+    @model_validator(mode="after")
+    def _only_completed_pairs_have_an_outcome(self) -> PairReceipt:
+        is_completed = self.status == "completed"
+        broken = []
+        if set(self.order) != {"control", "treatment"}:
+            broken.append(Broken(("order",), list(self.order), "control and treatment, each once"))
+        if is_completed == (self.reason is not None):
+            rule = "null for a completed pair, a reason code for any other"
+            broken.append(Broken(("reason",), self.reason, rule))
+        if is_completed == (self.change is None):
+            found = InWords("nothing" if self.change is None else "an outcome")
+            broken.append(Broken(("change",), found, "an outcome for a completed pair, else null"))
+        broken += repeated(("arms", "arm"), [arm.arm for arm in self.arms])
+        if broken:
+            raise RelationError(*broken)
+        return self

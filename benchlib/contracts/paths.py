@@ -15,6 +15,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from benchlib.contracts.base import Identifier
+
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"]
@@ -101,12 +103,24 @@ def folded(path: str) -> str:
 def _portable(path: str) -> str:
     fault = path_fault(path)
     if fault:
-        msg = f"a portable relative path with '/' between its parts; this one has {fault}"
+        msg = f"a portable relative path with '/' between its parts; here: {fault}"
         raise ValueError(msg)
     return path
 
 
 PortablePath = Annotated[str, AfterValidator(_portable)]
+
+
+def _file_name(name: str) -> str:
+    fault = path_fault(name)
+    if fault:
+        msg = f"an identifier that can name a file on every system; here: {fault}"
+        raise ValueError(msg)
+    return name
+
+
+FileIdentifier = Annotated[Identifier, AfterValidator(_file_name)]
+"""An identifier that names a file or folder too: no ``aux``, no dot at the end."""
 
 
 def _output_pattern(pattern: str) -> str:

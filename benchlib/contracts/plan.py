@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from benchlib.contracts.base import Contract, Count, GitCommit, Identifier, Sha256, Version1
+from benchlib.contracts.base import (
+    Contract,
+    Count,
+    GitCommit,
+    Identifier,
+    Ordinal,
+    Sha256,
+    Version1,
+)
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.cohort import Cohort, Condition
 from benchlib.contracts.fixture import Fixture
@@ -59,7 +67,7 @@ class PlanLock(Contract):
 
     schema_version: Version1 = 1
     cohort: Identifier
-    version: Annotated[int, Field(ge=1)]
+    version: Ordinal
     cohort_sha256: Sha256
     plan_sha256: Sha256  # of the frozen notebook
     files: tuple[PinnedFile, ...]  # by path, all below the cohort's `inputs`

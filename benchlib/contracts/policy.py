@@ -11,7 +11,16 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from benchlib.contracts.base import Contract, Identifier, Version1
+from benchlib.contracts.base import (
+    Broken,
+    Contract,
+    Count,
+    Identifier,
+    Ordinal,
+    RelationError,
+    Version1,
+    Whole,
+)
 
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
@@ -29,7 +38,7 @@ class When(Contract):
     not_called: tuple[Pattern, ...] = ()
     offers: tuple[Identifier, ...] = ()  # tools that the request must offer
     lacks: tuple[Identifier, ...] = ()  # tools that it must not offer
-    seed_below: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1)]] | None = None
+    seed_below: tuple[Count, Ordinal] | None = None
     """(k, n): the request's `seed` modulo n is below k; a request without a seed never matches."""
 
 
@@ -37,7 +46,7 @@ class ScriptedCall(Contract):
     """A tool call; ``{name}`` in a text argument stands for a named group of the patterns."""
 
     name: Identifier
-    arguments: dict[str, str | int | bool]
+    arguments: dict[str, str | Whole | bool]
 
 
 class Rule(Contract):
@@ -51,8 +60,7 @@ class Rule(Contract):
     @model_validator(mode="after")
     def _answers_something(self) -> Rule:
         if not self.say and not self.calls:
-            msg = "say or calls: a rule answers something"
-            raise ValueError(msg)
+            raise RelationError(Broken(("say",), self.say, "words, or calls beside it, or both"))
         return self
 
 

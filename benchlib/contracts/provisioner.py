@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
-from benchlib.contracts.base import Contract, Count, Identifier, Milliseconds, ReasonCode, Sha256
+from benchlib.contracts.base import (
+    LARGEST_INTEGER,
+    Contract,
+    Count,
+    Identifier,
+    Milliseconds,
+    Number,
+    ReasonCode,
+    Sha256,
+    Whole,
+)
 from benchlib.contracts.fixture import Artifact, ProbeKind
 
 Verb = Literal["restore", "snapshot", "destroy"]
 RunIdentity = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{8,64}$")]
 Project = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
-Seconds = Annotated[float, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, le=LARGEST_INTEGER)]
 
 
 class Artifacts(Contract):
@@ -65,7 +75,7 @@ class Hit(Contract):
     """One answer to a probe, best first."""
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=256)]
-    score: float | None
+    score: Number | None
     sha256: Sha256  # of the hit's text
 
 
@@ -87,10 +97,17 @@ class SnapshotResponse(Contract):
     snapshot_seconds: Seconds
 
 
+def _true(ok: bool) -> bool:
+    if not ok:
+        msg = "true; a failure is an exit status"
+        raise ValueError(msg)
+    return ok
+
+
 class DestroyResponse(Contract):
     """Success; a failure is an exit status, never `false`."""
 
-    ok: Literal[True]
+    ok: Annotated[bool, AfterValidator(_true), Field(json_schema_extra={"const": True})]
 
 
 class ProvisionerCall(Contract):
@@ -99,8 +116,8 @@ class ProvisionerCall(Contract):
     verb: Verb
     reason: ReasonCode | None  # None for success
     detail: str  # in words; empty for success
-    exit_status: int | None
-    signal: int | None
+    exit_status: Whole | None
+    signal: Count | None
     milliseconds: Milliseconds
     bytes_in: Count
     bytes_out: Count

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from benchlib.contracts.base import Contract, Count
+from benchlib.contracts.base import Broken, Contract, Count, Number, Ordinal, RelationError
+from benchlib.contracts.foreign import ForeignJson, ForeignObject
+from benchlib.errors import InWords
 
 StepSource = Literal["system", "user", "agent"]
 DeliveryChannel = Literal["tool-pull", "prompt-retrieval", "anchor-recall", "file-read"]
@@ -24,9 +26,16 @@ class Provenance(Contract):
 
     channel: DeliveryChannel | None = None  # the declared memory channel that carried it
     log_lines: tuple[Count, Count] | None = None  # first and last line of the native log
-    task_step: Annotated[int, Field(ge=1)] | None = None  # of a continuity task
+    task_step: Ordinal | None = None  # of a continuity task
     is_truncated: bool = False
     is_redacted: bool = False
+
+    @model_validator(mode="after")
+    def _lines_run_forward(self) -> Provenance:
+        if self.log_lines is not None and self.log_lines[0] > self.log_lines[1]:
+            rule = "the first line, then the last, which is no smaller"
+            raise RelationError(Broken(("log_lines",), list(self.log_lines), rule))
+        return self
 
 
 class Extra(Contract):
@@ -34,7 +43,7 @@ class Extra(Contract):
 
     model_config = ConfigDict(extra="allow")  # the format leaves this object open
 
-    __pydantic_extra__: dict[str, JsonValue]
+    __pydantic_extra__: dict[str, ForeignJson] = Field(init=False)
     benchlib: Provenance | None = None
 
 
@@ -43,7 +52,7 @@ class ToolCall(Contract):
 
     tool_call_id: str
     function_name: str
-    arguments: dict[str, JsonValue]
+    arguments: ForeignObject
     extra: Extra | None = None
 
 
@@ -67,14 +76,14 @@ class StepMetrics(Contract):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     cached_tokens: Count | None = None
-    cost_usd: float | None = None
+    cost_usd: Number | None = None
     extra: Extra | None = None
 
 
 class Step(Contract):
     """One entry: somebody said something, and perhaps tools answered."""
 
-    step_id: Annotated[int, Field(ge=1)]
+    step_id: Ordinal
     timestamp: str | None = None
     source: StepSource
     message: str
@@ -89,15 +98,19 @@ class Step(Contract):
 
     @model_validator(mode="after")
     def _only_agents_call(self) -> Step:
-        agents_own = (self.tool_calls, self.metrics, self.model_name, self.reasoning_content)
-        if self.source != "agent" and any(field is not None for field in agents_own):
-            msg = "tool_calls, metrics, model_name and reasoning_content only on agent steps"
-            raise ValueError(msg)
+        broken = [
+            Broken((name,), InWords(f"a value on a {self.source} step"), "this only on agent steps")
+            for name in ("tool_calls", "metrics", "model_name", "reasoning_content")
+            if self.source != "agent" and getattr(self, name) is not None
+        ]
         known = {call.tool_call_id for call in self.tool_calls or ()}
-        for result in self.observation.results if self.observation else ():
+        for index, result in enumerate(self.observation.results if self.observation else ()):
             if result.source_call_id is not None and result.source_call_id not in known:
-                msg = f"source_call_id {result.source_call_id!r} names a call of the same step"
-                raise ValueError(msg)
+                place = ("observation", "results", index, "source_call_id")
+                rule = "the tool_call_id of a call of the same step, or null"
+                broken.append(Broken(place, result.source_call_id, rule))
+        if broken:
+            raise RelationError(*broken)
         return self
 
 
@@ -107,7 +120,7 @@ class TrajectoryAgent(Contract):
     name: str
     version: str
     model_name: str | None = None
-    tool_definitions: tuple[dict[str, JsonValue], ...] | None = None
+    tool_definitions: tuple[ForeignObject, ...] | None = None
     extra: Extra | None = None
 
 
@@ -117,7 +130,7 @@ class FinalMetrics(Contract):
     total_prompt_tokens: Count | None = None
     total_completion_tokens: Count | None = None
     total_cached_tokens: Count | None = None
-    total_cost_usd: float | None = None
+    total_cost_usd: Number | None = None
     total_steps: Count | None = None
     extra: Extra | None = None
 
@@ -136,7 +149,11 @@ class Trajectory(Contract):
 
     @model_validator(mode="after")
     def _steps_are_numbered(self) -> Trajectory:
-        if [step.step_id for step in self.steps] != list(range(1, len(self.steps) + 1)):
-            msg = "step_id counts from 1 without gaps"
-            raise ValueError(msg)
+        broken = [
+            Broken(("steps", index, "step_id"), step.step_id, f"{index + 1}: steps count from 1")
+            for index, step in enumerate(self.steps)
+            if step.step_id != index + 1
+        ]
+        if broken:
+            raise RelationError(broken[0])  # the rest follows from the first
         return self

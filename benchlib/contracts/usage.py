@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from benchlib.contracts.base import Contract, Count, Version1
+from benchlib.contracts.base import CalendarDate, Contract, Count, Version1
 
 
 class Usage(Contract):
@@ -25,7 +25,7 @@ class Usage(Contract):
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-UsdText = Annotated[str, StringConstraints(pattern=r"^\d{1,12}(\.\d{1,9})?$")]
+UsdText = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,12}(\.[0-9]{1,9})?$")]
 
 
 class PriceTable(Contract):
@@ -33,7 +33,7 @@ class PriceTable(Contract):
 
     schema_version: Version1 = 1
     model: str
-    dated: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    dated: CalendarDate
     input: UsdText | None  # USD per million tokens, as all of them
     output: UsdText | None
     cache_read: UsdText | None
