@@ -213,16 +213,17 @@ def _names(model: type[Contract], location: Location) -> list[str]:
             for name, field in each.model_fields.items()
             if part in {name, field.alias}
         ]
-        models = {found for annotation in below for found in _models(annotation)} or models
+        models = {found for annotation in below for found in models_in(annotation)} or models
     return sorted(
         {field.alias or name for each in models for name, field in each.model_fields.items()}
     )
 
 
-def _models(annotation: object) -> set[type[Contract]]:
+def models_in(annotation: object) -> set[type[Contract]]:
+    """Return the contracts that an annotation names, however deep inside arrays and unions."""
     if isinstance(annotation, type) and issubclass(annotation, Contract):
         return {annotation}
-    return {found for part in get_args(annotation) for found in _models(part)}
+    return {found for part in get_args(annotation) for found in models_in(part)}
 
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 from benchlib.contracts.base import Identifier
 
@@ -108,7 +108,11 @@ def _portable(path: str) -> str:
     return path
 
 
-PortablePath = Annotated[str, AfterValidator(_portable)]
+PortablePath = Annotated[
+    str,
+    AfterValidator(_portable),
+    WithJsonSchema({"type": "string", "description": "a portable relative path"}),
+]
 
 
 def _file_name(name: str) -> str:
@@ -128,7 +132,13 @@ def _output_pattern(pattern: str) -> str:
     return pattern
 
 
-OutputPattern = Annotated[str, AfterValidator(_output_pattern)]
+OutputPattern = Annotated[
+    str,
+    AfterValidator(_output_pattern),
+    WithJsonSchema(
+        {"type": "string", "description": "a portable relative path, or one after `**/`"}
+    ),
+]
 """A portable path that stands for itself and all below it; ``**/NAME`` at any depth."""
 
 
