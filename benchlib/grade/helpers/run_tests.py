@@ -112,8 +112,9 @@ def main(argv: list[str]) -> int:
     reason = reason or _doubt(expected, outcomes)
     passed = not reason and all(outcome.passed for outcome in outcomes)
     if not passed and not reason:
-        names = [outcome.name for outcome in outcomes if not outcome.passed]
-        reason = f"{len(names)} of {len(outcomes)} tests did not pass: {', '.join(names)}"
+        names = dict.fromkeys(one.name for one in outcomes if not one.passed)
+        every = {one.name for one in outcomes}
+        reason = f"{len(names)} of {len(every)} tests did not pass: {', '.join(names)}"
     verdict = {
         "passed": passed,
         "reason": reason[:_DETAIL_CHARACTERS],

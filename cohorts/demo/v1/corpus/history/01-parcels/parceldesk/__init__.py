@@ -1,0 +1,1 @@
+"""Labels, queues and daily sums for a parcel counter."""

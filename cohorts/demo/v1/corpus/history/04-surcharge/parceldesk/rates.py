@@ -1,0 +1,18 @@
+"""Fuel surcharges: what the carriers bill on top of the base price."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from parceldesk.zones import BASE, FUEL_PERCENT
+
+CENT = Decimal("0.01")
+
+
+def line_surcharge(parcel):
+    """Return the surcharge of one parcel, exact."""
+    return BASE[parcel.zone] * FUEL_PERCENT / 100
+
+
+def surcharge_total(parcels):
+    """Return what is booked as fuel surcharge for some parcels, in whole cents."""
+    total = sum((line_surcharge(parcel) for parcel in parcels), Decimal(0))
+    return total.quantize(CENT, rounding=ROUND_HALF_UP)
