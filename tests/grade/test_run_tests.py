@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchlib.contracts.attempt import VerdictFile
+from benchlib.contracts.reading import read_file
 from tests.grade.conftest import CASES, PYTHON, write
 
 
@@ -116,6 +118,16 @@ def test_an_exit_that_was_forced_before_the_results_is_not_trusted(
     said = judge(unit, write(tmp_path / "w", {"app.py": FORCED[name]}), *runner)
     assert (said.status, said.passed) == (1, False)
     assert "not trusted" in said.reason or "system exit" in name
+
+
+@pytest.mark.parametrize("text", ["'\\ud800'", "chr(0) * 9000", "'\\x1b[2J\\u202e'"])
+def test_an_error_whose_words_are_hostile_is_a_failure_and_no_lack_of_a_verdict(
+    unit: Path, tmp_path: Path, runner: tuple[str, ...], text: str
+) -> None:
+    code = f"def add(a, b):\n    raise ValueError({text})\n"
+    said = judge(unit, write(tmp_path / "w", {"app.py": code}), *runner)
+    assert (said.status, said.passed) == (1, False)
+    assert read_file(VerdictFile, unit.parent / "verdict.json").passed is False
 
 
 def test_an_exit_handler_of_the_code_changes_nothing(unit: Path, tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ PASSED, FAILED, MISUSED, NO_PYTEST = 0, 1, 2, 3
 
 _ITSELF = (str(Path(__file__).resolve()), "--inside")
 _DETAIL_CHARACTERS = 1500
+_NAME_CHARACTERS = 300
 _SHOWN_BYTES = 3000
 _MOST_CHECKS = 1000  # that a verdict file may hold
 
@@ -218,7 +219,7 @@ def _results(order: Order, status: int) -> tuple[str, list[Outcome]]:
     """Read the results; what is not exactly as promised is not trusted."""
     try:
         document = json.loads(Path(order.results).read_bytes())
-        outcomes = [Outcome(**entry) for entry in document["outcomes"]]
+        outcomes = [_outcome(entry) for entry in document["outcomes"]]
         nonce, fault = document["nonce"], document["fault"]
     except FileNotFoundError:
         return f"not trusted: the tests ended with status {status} and left no results", []
@@ -232,6 +233,13 @@ def _results(order: Order, status: int) -> tuple[str, list[Outcome]]:
         f"not trusted: exit status {status} contradicts the results": status != promised,
     }
     return next((rule for rule, is_broken in rules.items() if is_broken), ""), outcomes
+
+
+def _outcome(entry: dict[str, object]) -> Outcome:
+    """Take an outcome such as a verdict file may hold: an error's text can be anything."""
+    texts = (str(entry["name"])[:_NAME_CHARACTERS], str(entry["detail"])[:_DETAIL_CHARACTERS])
+    name, detail = (text.encode(errors="replace").decode() for text in texts)
+    return Outcome(name, entry["passed"] is True, detail)
 
 
 def _inside() -> None:
