@@ -33,6 +33,9 @@ PATTERNS: Mapping[str, str] = {
         "a time in UTC such as 2026-01-31T12:00:00Z, milliseconds allowed"
     ),
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "a date such as 2026-01-31",
+    r"^[0-9]{1,24}(\.[0-9]{1,15})?$": (
+        "an amount in USD as decimal text, at most 15 decimals, such as '0.004155'"
+    ),
     r"^[0-9]{1,12}(\.[0-9]{1,9})?$": (
         "an amount as text such as '0.25': 1 to 12 digits, then at most 9 after a point"
     ),

@@ -27,6 +27,9 @@ class Usage(Contract):
 
 UsdText = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,12}(\.[0-9]{1,9})?$")]
 
+ExactUsd = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,24}(\.[0-9]{1,15})?$")]
+"""A price per million tokens has nine decimals, so that what tokens cost has fifteen."""
+
 
 class PriceTable(Contract):
     """Prices of one model on one date; an absent price is unknown, not zero."""
@@ -44,7 +47,7 @@ class Cost(Contract):
     """What the priced tokens cost, and which tokens have no price."""
 
     micro_usd: Count  # of the priced part, rounded up
-    usd: UsdText  # the same, exact
+    usd: ExactUsd  # the same, exact
     unpriced: tuple[str, ...]  # such as `cache_write: 600 tokens`; empty when all had a price
 
     @property
