@@ -31,6 +31,16 @@ class TreeEntry(NamedTuple):
     permissions: int = 0o644  # as on disk; seen by the audit, not covered by the tree's digest
 
 
+def laid_permissions(mode: str) -> int:
+    """Return the permission bits with which an entry of that mode stands in an untouched arm.
+
+    Git knows one bit of nine; the others of a prepared tree depend on who prepared it.
+    """
+    if mode == LINK:
+        return 0o777
+    return 0o755 if mode == EXECUTABLE else 0o644
+
+
 def tree_sha256(entries: Iterable[TreeEntry]) -> str:
     """Digest a tree.
 
@@ -47,11 +57,12 @@ def tree_sha256(entries: Iterable[TreeEntry]) -> str:
     return digest.hexdigest()
 
 
-def scan_tree(root: Path) -> Iterator[TreeEntry]:
+def scan_tree(root: Path, *, leave_out: frozenset[str] = frozenset()) -> Iterator[TreeEntry]:
     """Read a folder's entries from disk, never following a link.
 
     Args:
         root: A folder.
+        leave_out: Names directly below the root that are not looked at, such as ``.git``.
 
     Yields:
         Entries in no promised order. A folder is an entry only when it is empty (mode
@@ -68,6 +79,8 @@ def scan_tree(root: Path) -> Iterator[TreeEntry]:
             for child in listing:
                 children += 1
                 path = f"{folder}/{child.name}" if folder else child.name
+                if path in leave_out:
+                    continue
                 if child.is_dir(follow_symlinks=False):
                     pending.append(path)
                 else:
