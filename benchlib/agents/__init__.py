@@ -2,8 +2,12 @@
 
 Decisions: one file per agent and a dictionary for a registry. The kit's own agent is
 one file of the standard library that runs inside the arm like anybody's, so that the
-sandbox is the same for all. A program that fails on the model's side exits with 75;
-the runner takes that as a void arm, never as a zero.
+sandbox is the same for all; its loop is a function that takes other tools. A program
+that fails on the model's side exits with 75; the runner takes that as a void arm, never
+as a zero. A memory that was promised and is not there ends the same way: it would be a
+silent control. A step that was killed goes on, and a call whose result was lost is not
+made again. The journal holds no times, so that equal sessions are equal bytes. What the
+toolchain writes beside the agent's work is left as it is: that is the audit's business.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from benchlib.agents.claude_code import count_usage
 from benchlib.agents.command import CommandAdapter
-from benchlib.agents.react import PROVIDER_FAILED
+from benchlib.agents.react import PROVIDER_FAILED, run_loop
 from benchlib.agents.react_adapter import ReactAdapter
 from benchlib.contracts.boundaries import Adapter
 from benchlib.contracts.cohort import CommandAgent, ReactAgent
@@ -36,4 +40,5 @@ __all__ = [
     "ReactAdapter",
     "adapter_for",
     "count_usage",
+    "run_loop",
 ]

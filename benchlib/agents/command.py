@@ -13,6 +13,7 @@ from benchlib.contracts.trajectory import (
     Trajectory,
     TrajectoryAgent,
 )
+from benchlib.errors import OutsideError
 
 
 class CommandAdapter:
@@ -52,15 +53,34 @@ class CommandAdapter:
         """Return the prompts as user steps, and what the program printed as its own words.
 
         A program that prints nothing is not at fault: what it did stands in the workspace.
+
+        Args:
+            log: Not used; such a program has none.
+            turns: The turns that were taken, maybe fewer than prompts.
+            task: What the agent was told.
+
+        Returns:
+            Two steps for each turn.
+
+        Raises:
+            OutsideError: No turn was taken.
         """
         del log
+        if not turns:
+            raise OutsideError(
+                "command agent",
+                found="no turn",
+                allowed="one turn or more",
+                next_step="look at why the sandbox started nothing",
+            )
         steps: list[Step] = []
         for number, (prompt, turn) in enumerate(zip(task.prompts, turns, strict=False), start=1):
-            extra = Extra(benchlib=Provenance(task_step=number))
+            asked = Extra(benchlib=Provenance(task_step=number))
+            printed = Extra(benchlib=Provenance(task_step=number, is_truncated=_is_cut(turn)))
             said = (turn.stdout + turn.stderr).decode(errors="replace")
             steps += [
-                Step(step_id=len(steps) + 1, source="user", message=prompt, extra=extra),
-                Step(step_id=len(steps) + 2, source="agent", message=said, extra=extra),
+                Step(step_id=len(steps) + 1, source="user", message=prompt, extra=asked),
+                Step(step_id=len(steps) + 2, source="agent", message=said, extra=printed),
             ]
         return Trajectory(
             session_id=task.session,
@@ -68,6 +88,11 @@ class CommandAdapter:
             steps=tuple(steps),
             final_metrics=FinalMetrics(total_steps=len(steps)),
         )
+
+
+def _is_cut(turn: Turn) -> bool:
+    kept = len(turn.stdout) + len(turn.stderr)
+    return kept < turn.record.stdout_bytes + turn.record.stderr_bytes
 
 
 def _filled(part: str, step: int, paths: ArmPaths) -> str:

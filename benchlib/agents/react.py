@@ -8,19 +8,23 @@ Exit status: 0 finished or out of steps, 75 the model side failed, 2 bad argumen
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import re
+import selectors
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 VERSION = "1"
 PROVIDER_FAILED = 75  # EX_TEMPFAIL of sysexits.h: what was asked for may work another time
@@ -32,7 +36,14 @@ SYSTEM_PROMPT = (
 )
 LONGEST_RESULT = 16_000  # characters of a tool's result that the model sees
 COMMAND_SECONDS = 60
+_MOST_LINES = 2000  # of one reading
+_MOST_MATCHES = 200
+_LONGEST_LINE = 8192  # bytes; a longer line is read in pieces, so that no file fills the memory
+_LARGEST_SEARCHED = 4 * 1024 * 1024
 _RETRIES = (0.2, 1.0, 3.0)  # seconds before another try of a request that may work later
+_LONGEST_WAIT = 30.0  # however long the model side asks us to wait
+_MARK = "<!-- memory "  # every text that a memory gives starts with its mark
+_INTERRUPTED = "error: the session was interrupted; whether this call took effect is unknown"
 
 Json = Any  # what the wire and the journal hold; every use checks what it takes
 Chat = Callable[[Sequence[Mapping[str, Json]], Sequence[Mapping[str, Json]]], Mapping[str, Json]]
@@ -40,7 +51,11 @@ Record = Callable[[Mapping[str, Json]], None]
 
 
 class ProviderError(Exception):
-    """The model side did not answer, or answered with an error."""
+    """The model side, or the memory beside it, did not answer, or answered with an error."""
+
+
+class RefusedCallError(ValueError):
+    """A memory's server refused one call; the model may read why."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +108,22 @@ def run_loop(
         answer = chat(messages, definitions)
         record({"type": "answer", **answer})
         messages.append(assistant_message(answer))
-        if not answer["calls"]:
-            return "answered"
         for call in answer["calls"]:
             result = call_tool(by_name, call)
             record({"type": "result", **result})
             messages.append(tool_message(result))
-        if any(call["name"] in by_name and by_name[call["name"]].ends for call in answer["calls"]):
-            return "finished"
+        reason = conclusion(by_name, answer)
+        if reason:
+            return reason
     return "out-of-steps"
+
+
+def conclusion(tools: Mapping[str, Tool], answer: Mapping[str, Json]) -> str | None:
+    """Tell how an answer ends the step; None when it goes on."""
+    if not answer["calls"]:
+        return "answered"
+    names = [call["name"] for call in answer["calls"]]
+    return "finished" if any(name in tools and tools[name].ends for name in names) else None
 
 
 def assistant_message(answer: Mapping[str, Json]) -> dict[str, Json]:
@@ -165,19 +187,17 @@ def workspace_tools(folder: Path) -> list[Tool]:
         return run_command(text_of(arguments, "command"), folder)
 
     def read(arguments: Mapping[str, Json]) -> str:
-        lines = (folder / text_of(arguments, "path")).read_text(errors="replace").splitlines()
-        first = number_of(arguments, "offset", 1)
-        return "\n".join(lines[first - 1 : first - 1 + number_of(arguments, "limit", 400)])
+        path = folder / text_of(arguments, "path")
+        first, limit = number_of(arguments, "offset", 1), number_of(arguments, "limit", 400)
+        return read_lines(path, first, min(limit, _MOST_LINES))
 
     def write(arguments: Mapping[str, Json]) -> str:
-        path = folder / text_of(arguments, "path")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text_of(arguments, "content"), encoding="utf-8")
+        write_file(folder / text_of(arguments, "path"), text_of(arguments, "content"))
         return f"wrote {text_of(arguments, 'path')}"
 
     def search(arguments: Mapping[str, Json]) -> str:
-        found = search_files(folder, text_of(arguments, "pattern"), arguments.get("path") or ".")
-        return "\n".join(found) or "nothing found"
+        start = text_of(arguments, "path") if "path" in arguments else "."
+        return search_within_limits(folder, text_of(arguments, "pattern"), start)
 
     text, number = {"type": "string"}, {"type": "integer", "minimum": 1}
     return [
@@ -234,40 +254,133 @@ def number_of(arguments: Mapping[str, Json], name: str, default: int) -> int:
     return value
 
 
+def read_lines(path: Path, first: int, limit: int) -> str:
+    """Return some lines of a regular file; nothing else is opened, for a pipe would wait."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with _regular(descriptor, "rb") as file:
+        pieces = iter(lambda: file.readline(_LONGEST_LINE), b"")
+        lines = list(islice(pieces, first - 1, first - 1 + limit))
+    return b"".join(lines).decode(errors="replace").rstrip("\n")
+
+
+def write_file(path: Path, content: str) -> None:
+    """Write a regular file, whole, with the folders above it."""
+    data = content.encode()  # before the file is emptied: a lone surrogate can't be written
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
+    with _regular(os.open(path, flags, 0o666), "wb") as file:
+        file.write(data)
+
+
+def _regular(descriptor: int, mode: str) -> IO[bytes]:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("no regular file")
+    return os.fdopen(descriptor, mode)
+
+
 def run_command(command: str, folder: Path) -> str:
     """Run a shell command; its output and exit status are the result."""
+    output, status = run_bounded(["sh", "-c", command], folder)
+    ending = f"stopped after {COMMAND_SECONDS} s" if status is None else f"exit status {status}"
+    return f"{output}\n[{ending}]"
+
+
+def run_bounded(argv: Sequence[str], folder: Path) -> tuple[str, int | None]:
+    """Run a program and return what it printed, cut, and its status.
+
+    What it left running may hold its output open; that is not waited for. After
+    ``COMMAND_SECONDS`` its process group is killed and the status is None.
+    """
     process = subprocess.Popen(
-        ["sh", "-c", command],
+        argv,
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    try:
-        output, _ = process.communicate(timeout=COMMAND_SECONDS)
-        ending = f"exit status {process.returncode}"
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        ending = f"stopped after {COMMAND_SECONDS} s"
-    return f"{output.decode(errors='replace')}\n[{ending}]"
+    output = _Output()
+    if process.stdout is None:
+        raise OSError("no pipe")
+    with process.stdout as stream:
+        ended = _watch(process, stream.fileno(), output)
+    if not ended:
+        with contextlib.suppress(ProcessLookupError):  # it may end just now
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return output.text(), process.returncode if ended else None
 
 
-def search_files(folder: Path, pattern: str, start: str) -> list[str]:
-    """Return matching lines as ``path:line: text``, at most 200, in the order of paths."""
+class _Output:
+    """The head and the tail of what a program prints, however much it is."""
+
+    _HALF = LONGEST_RESULT // 2 - 200
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._tail = b""
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._HALF - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[room:])[-self._HALF :]
+        self._size += len(data)
+
+    def text(self) -> str:
+        missing = self._size - len(self._head) - len(self._tail)
+        gap = f"\n… {missing} bytes left out …\n".encode() if missing else b""
+        return (self._head + gap + self._tail).decode(errors="replace")
+
+
+def _watch(process: subprocess.Popen[bytes], descriptor: int, output: _Output) -> bool:
+    """Read until the program ends or its time is up; tell whether it ended."""
+    deadline = time.monotonic() + COMMAND_SECONDS
+    is_open, has_ended = True, False
+    with selectors.DefaultSelector() as ready:
+        ready.register(descriptor, selectors.EVENT_READ)
+        while time.monotonic() < deadline:
+            if not has_ended and process.poll() is not None:
+                has_ended = True
+                deadline = min(deadline, time.monotonic() + 0.2)  # for what is still in the pipe
+            if has_ended and not (is_open and ready.select(0)):
+                return True
+            if not is_open:
+                time.sleep(0.01)
+            elif ready.select(0.02):
+                data = os.read(descriptor, 65_536)
+                output.add(data)
+                is_open = bool(data)
+    return has_ended
+
+
+def search_within_limits(folder: Path, pattern: str, start: str) -> str:
+    """Search in a process of its own, for a pattern can take for ever."""
+    argv = [sys.executable, "-I", __file__, "--search", pattern, start]
+    output, status = run_bounded(argv, folder)
+    if status is None:
+        return f"error: the search took more than {COMMAND_SECONDS} s"
+    return output.rstrip("\n") or "nothing found"
+
+
+def search_files(folder: Path, pattern: str, start: str) -> Iterator[str]:
+    """Yield matching lines as ``path:line: text``, in the order of paths."""
     compiled = re.compile(pattern)
-    found: list[str] = []
+    count = 0
     for path in sorted(_files(folder / start)):
         for number, line in enumerate(_lines(path), start=1):
             if compiled.search(line):
-                found.append(f"{path.relative_to(folder)}:{number}: {line.strip()[:300]}")
-                if len(found) == 200:
-                    return found
-    return found
+                count += 1
+                if count > _MOST_MATCHES:
+                    yield f"… only the first {_MOST_MATCHES} are shown"
+                    return
+                yield f"{os.path.relpath(path, folder)}:{number}: {line.strip()[:300]}"
 
 
 def _files(start: Path) -> Iterator[Path]:
+    if not start.exists():
+        raise OSError(f"there is no {start.name!r}")
     if start.is_file():
         yield start
     for parent, folders, names in os.walk(start):
@@ -276,10 +389,24 @@ def _files(start: Path) -> Iterator[Path]:
 
 
 def _lines(path: Path) -> list[str]:
+    """Return the lines of a text file; links, pipes, large and binary files have none."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_SEARCHED:
+        return []
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         return []
+
+
+def _search_main(pattern: str, start: str) -> int:
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text stream
+    try:
+        for line in search_files(Path.cwd(), pattern, start):
+            sys.stdout.write(line + "\n")
+    except (OSError, ValueError, re.error, RecursionError, OverflowError) as error:
+        sys.stdout.write(f"error: {type(error).__name__}: {error}\n")
+    return 0
 
 
 class Door:
@@ -297,19 +424,21 @@ class Door:
         """
         problem = ""
         for wait in (*_RETRIES, None):
+            asked = 0.0
             try:
-                status, body = self._once(path, json.dumps(document).encode())
+                status, body, asked = self._once(path, json.dumps(document).encode())
             except (OSError, http.client.HTTPException) as error:
                 status, body = 0, str(error).encode()
             if status in {200, 202}:
-                return json.loads(body) if body else {}
+                return _document(path, body)
             problem = f"status {status}: {body.decode(errors='replace')[:2000]}"
             if wait is None or (status and status != 429 and status < 500):
                 break
-            time.sleep(wait)
+            time.sleep(min(max(wait, asked), _LONGEST_WAIT))
         raise ProviderError(f"{path}: {problem}")
 
-    def _once(self, path: str, body: bytes) -> tuple[int, bytes]:
+    def _once(self, path: str, body: bytes) -> tuple[int, bytes, float]:
+        """Return status, body, and for how many seconds we were asked to wait."""
         connection = http.client.HTTPConnection("localhost", timeout=600)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -321,9 +450,24 @@ class Door:
             }
             connection.request("POST", path, body, headers)
             response = connection.getresponse()
-            return response.status, response.read()
+            asked = response.headers.get("Retry-After", "")
+            seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+            return response.status, response.read(), seconds
         finally:
             connection.close()
+
+
+def _document(path: str, body: bytes) -> dict[str, Json]:
+    """Read an answer; lone surrogates go, for neither journal nor wire can carry them."""
+    try:
+        document = json.loads(body) if body else {}
+        text = json.dumps(document, ensure_ascii=False)
+        document = json.loads(text.encode(errors="replace"))
+    except (ValueError, RecursionError) as error:
+        raise ProviderError(f"{path}: an answer that is no JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ProviderError(f"{path}: an answer that is no JSON object")
+    return document
 
 
 def chat_over(door: Door, model: str, seed: int) -> Chat:
@@ -335,21 +479,34 @@ def chat_over(door: Door, model: str, seed: int) -> Chat:
         request = {"model": model, "seed": seed, "messages": messages, "tools": tools}
         body = door.post("/v1/chat/completions", request)
         try:
-            message = body["choices"][0]["message"]
-            calls = [
-                {
-                    "id": call["id"],
-                    "name": call["function"]["name"],
-                    "arguments": call["function"]["arguments"],
-                }
-                for call in message.get("tool_calls") or []
-            ]
-            content, usage = message.get("content") or "", body.get("usage") or {}
+            return _answer(body)
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ProviderError(f"an answer of another shape: {error!r}") from error
-        return {"content": content, "calls": calls, "usage": usage}
 
     return chat
+
+
+def _answer(body: Mapping[str, Json]) -> dict[str, Json]:
+    message = body["choices"][0]["message"]
+    content, reasoning = message.get("content") or "", message.get("reasoning_content")
+    if not isinstance(content, str):
+        raise TypeError("content: text")
+    calls = [
+        {
+            "id": str(call.get("id") or f"call-{number}"),
+            "name": str(call["function"]["name"]),
+            "arguments": _as_text(call["function"].get("arguments")),
+        }
+        for number, call in enumerate(message.get("tool_calls") or [], start=1)
+    ]
+    usage = body.get("usage")
+    answer = {"content": content, "calls": calls, "usage": usage or {}}
+    return {**answer, "reasoning": reasoning} if isinstance(reasoning, str) else answer
+
+
+def _as_text(arguments: Json) -> str:
+    """Some servers send arguments as an object, or none at all."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 class Memory:
@@ -370,60 +527,83 @@ class Memory:
 
     def tools(self) -> list[Tool]:
         """Return its tools, for the model to call."""
-        listed = self._ask("tools/list", {})["tools"]
-        return [
-            Tool(
-                name=one["name"],
-                description=one.get("description", ""),
-                parameters=one["inputSchema"],
-                function=self._caller(one["name"]),
-                channel="tool-pull",
-            )
-            for one in listed
-        ]
+        try:
+            return [
+                Tool(
+                    name=one["name"],
+                    description=one.get("description", ""),
+                    parameters=one["inputSchema"],
+                    function=self._caller(one["name"]),
+                    channel="tool-pull",
+                )
+                for one in self._ask("tools/list", {})["tools"]
+            ]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ProviderError(f"memory: a list of tools of another shape: {error!r}") from error
 
     def recall(self, prompt: str) -> str:
-        """Return what the memory has to say to a prompt."""
-        return self._call("memory_search", {"query": prompt}, "prompt-retrieval")
+        """Return what the memory has to say to a prompt, marked; empty when it has nothing.
+
+        Raises:
+            ProviderError: It answers with an error: nothing found is something else.
+        """
+        text, is_error = self._call("memory_search", {"query": prompt}, "prompt-retrieval")
+        if is_error:
+            raise ProviderError(f"memory: {text}")
+        lines = text.split("\n")
+        marked = next((n for n, line in enumerate(lines) if line.startswith(_MARK)), len(lines))
+        return "\n".join(lines[marked:])
 
     def _caller(self, name: str) -> Callable[[Mapping[str, Json]], str]:
-        return lambda arguments: self._call(name, arguments, "tool-pull")
+        def call(arguments: Mapping[str, Json]) -> str:
+            text, is_error = self._call(name, arguments, "tool-pull")
+            return f"error: {text}" if is_error else text
 
-    def _call(self, name: str, arguments: Mapping[str, Json], channel: str) -> str:
+        return call
+
+    def _call(self, name: str, arguments: Mapping[str, Json], channel: str) -> tuple[str, bool]:
+        """Return the text of a tool's result, and whether the tool says that it failed."""
         result = self._ask(
             "tools/call", {"name": name, "arguments": arguments, "_meta": {"channel": channel}}
         )
-        texts = [part.get("text", "") for part in result.get("content", [])]
-        return ("error: " if result.get("isError") else "") + "\n".join(texts)
+        try:
+            texts = [str(part.get("text", "")) for part in result.get("content", [])]
+            return "\n".join(texts), bool(result.get("isError"))
+        except (TypeError, AttributeError) as error:
+            raise ProviderError(f"memory: a result of another shape: {error!r}") from error
 
     def _ask(self, method: str, params: Mapping[str, Json]) -> Json:
         self._number += 1
         request = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         response = self._door.post("/mcp", request)
         if "error" in response:
-            raise ValueError(str(response["error"].get("message", response["error"])))
+            raise RefusedCallError(str(response["error"]))
+        if "result" not in response:
+            raise ProviderError(f"memory: neither result nor error: {str(response)[:500]}")
         return response["result"]
 
 
 class Session:
-    """The journal of a session: what was said so far, and where to write what comes."""
+    """The journal of a session: what was said so far, and where to write what comes.
+
+    A last line that was cut when the session was ended was never there: it goes, so that
+    the next line does not grow onto it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.lines: list[dict[str, Json]] = []
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    self.lines.append(json.loads(line))
-                except ValueError:
-                    break  # cut when the session was ended: what follows was never there
+        data = path.read_bytes() if path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        if whole != data:
+            os.truncate(path, len(whole))
+        self.lines = [line for text in whole.splitlines() if (line := _journal_line(text))]
 
     def record(self, line: Mapping[str, Json]) -> None:
         """Write one line; it is with the system when this returns."""
         self.lines.append(dict(line))
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        with self._path.open("ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
 
     def messages(self) -> list[dict[str, Json]]:
         """Return the conversation, as the next request repeats it."""
@@ -436,51 +616,102 @@ class Session:
             if line["type"] in {"message", *makers}
         ]
 
-    def has_prompt(self, step: int) -> bool:
-        """Tell whether a step of the task has begun."""
-        return any(line.get("role") == "user" and line["task_step"] == step for line in self.lines)
+    def holds(self, **fields: Json) -> bool:
+        """Tell whether some line has these fields."""
+        return any(fields.items() <= line.items() for line in self.lines if _is_flat(line))
+
+    def answers(self, step: int) -> list[dict[str, Json]]:
+        """Return the model's answers in a step of the task."""
+        starts = [
+            number
+            for number, line in enumerate(self.lines)
+            if line.get("role") == "user" and line["task_step"] == step
+        ]
+        begun = self.lines[starts[-1] :] if starts else []
+        return [line for line in begun if line["type"] == "answer"]
 
     def unanswered(self) -> list[dict[str, Json]]:
         """Return the calls of the last answer that have no result yet."""
-        answered = {line["call_id"] for line in self.lines if line["type"] == "result"}
-        answers = [line for line in self.lines if line["type"] == "answer"]
-        calls = answers[-1]["calls"] if answers else []
-        return [call for call in calls if call["id"] not in answered]
+        answers = [number for number, line in enumerate(self.lines) if line["type"] == "answer"]
+        if not answers:
+            return []
+        results = [line for line in self.lines[answers[-1] :] if line["type"] == "result"]
+        calls: list[dict[str, Json]] = self.lines[answers[-1]]["calls"]
+        return calls[len(results) :]  # results stand in the order of their calls
+
+
+def _journal_line(text: bytes) -> dict[str, Json] | None:
+    """Read one line; a damaged one in the middle is passed over."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and "type" in line else None
+
+
+def _is_flat(line: Mapping[str, Json]) -> bool:
+    return line["type"] in {"message", "end"}
 
 
 def run_step(task: Mapping[str, Json], step: int, door: Door, session: Session) -> str:
-    """Take one step of a task in its session."""
+    """Take one step of a task in its session; a step that was interrupted goes on."""
 
     def say(role: str, content: str, channel: str | None = None) -> None:
         line = {"type": "message", "role": role, "content": content, "task_step": step}
         session.record({**line, "channel": channel})
 
-    tools = workspace_tools(Path.cwd())
-    memory = Memory(door) if task["memory_tools"] or task["memory_retrieval"] else None
-    if memory and task["memory_tools"]:
-        tools += memory.tools()
+    tools, memory = offered(task, door)
+    by_name = {tool.name: tool for tool in tools}
     if not session.lines:
+        session.record({"type": "session", "tools": [tool.definition() for tool in tools]})
+    if not session.holds(type="message", role="system", channel=None):
         say("system", SYSTEM_PROMPT)
-    prompt = task["prompts"][step - 1]
-    if not session.has_prompt(step):
-        if memory and task["memory_retrieval"]:
-            say("system", memory.recall(prompt), "prompt-retrieval")
+    if not session.holds(type="message", role="user", task_step=step):
+        prompt = task["prompts"][step - 1]
+        if memory and not session.holds(channel="prompt-retrieval", task_step=step):
+            recalled = memory.recall(prompt)
+            if recalled:
+                say("system", recalled, "prompt-retrieval")
         say("user", prompt)
     for call in session.unanswered():
-        session.record({"type": "result", **call_tool({tool.name: tool for tool in tools}, call)})
-    reason = run_loop(
+        result = {"call_id": call["id"], "name": call["name"], "content": _INTERRUPTED}
+        session.record({"type": "result", **result, "channel": None})
+    taken = session.answers(step)
+    reason = (conclusion(by_name, taken[-1]) if taken else None) or run_loop(
         chat_over(door, task["model"], task["seed"]),
         tools,
         session.messages(),
-        max_steps=task["max_steps"],
+        max_steps=task["max_steps"] - len(taken),
         record=session.record,
     )
     session.record({"type": "end", "task_step": step, "reason": reason})
     return reason
 
 
+def offered(task: Mapping[str, Json], door: Door) -> tuple[list[Tool], Memory | None]:
+    """Return the tools of this session, and the memory to ask before each prompt.
+
+    Raises:
+        ProviderError: The memory that was promised is not there.
+    """
+    tools = workspace_tools(Path.cwd())
+    if not (task["memory_tools"] or task["memory_retrieval"]):
+        return tools, None
+    try:
+        memory = Memory(door)
+        more = memory.tools() if task["memory_tools"] else []
+    except RefusedCallError as error:
+        raise ProviderError(f"memory: {error}") from error
+    hidden = {tool.name for tool in tools} & {tool.name for tool in more}
+    if hidden:
+        raise ProviderError(f"memory: its tool {min(hidden)!r} would hide the agent's own")
+    return tools + more, memory if task["memory_retrieval"] else None
+
+
 def main(arguments: Sequence[str]) -> int:
     """Take the step of the task that the command line names."""
+    if len(arguments) == 3 and arguments[0] == "--search":
+        return _search_main(arguments[1], arguments[2])
     if len(arguments) != 3 or not arguments[1].isdigit():
         sys.stderr.write("usage: react.py TASK.json STEP SOCKET\n")
         return 2
@@ -488,7 +719,7 @@ def main(arguments: Sequence[str]) -> int:
     session = Session(Path(os.environ["HOME"]) / JOURNAL)
     try:
         reason = run_step(task, int(arguments[1]), Door(arguments[2], task["token"]), session)
-    except ProviderError as error:
+    except (ProviderError, RefusedCallError) as error:
         session.record({"type": "end", "task_step": int(arguments[1]), "reason": "provider-failed"})
         sys.stderr.write(f"{error}\n")
         return PROVIDER_FAILED

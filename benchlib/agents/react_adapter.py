@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from benchlib.agents import react
 from benchlib.contracts.boundaries import ArmCommand, ArmPaths, Task, Turn
 from benchlib.contracts.reading import Json, StrictJsonError, parse
 from benchlib.contracts.trajectory import (
+    DeliveryChannel,
     Extra,
     FinalMetrics,
     Observation,
@@ -25,6 +27,8 @@ from benchlib.contracts.trajectory import (
 )
 from benchlib.errors import OutsideError
 
+_LEVELS_ABOVE = 5  # of a trajectory around a call's arguments: steps, step, calls, call, arguments
+
 
 class ReactAdapter:
     """The ReAct agent of ``react.py``: one file, laid into the arm and run there."""
@@ -34,7 +38,14 @@ class ReactAdapter:
     log: str | None = react.JOURNAL
 
     def agent_files(self, task: Task) -> Mapping[str, bytes]:
-        """Return the agent and its task; the task says nothing of the arm but its tools."""
+        """Return the agent and its task; the task says nothing of the arm but its tools.
+
+        Args:
+            task: What the agent is told.
+
+        Returns:
+            ``react.py`` and ``task.json``.
+        """
         document = {
             "prompts": list(task.prompts),
             "model": task.model,
@@ -50,9 +61,18 @@ class ReactAdapter:
         }
 
     def command(self, task: Task, paths: ArmPaths) -> ArmCommand:
-        """Return one argv per step of the task."""
+        """Return one argv per step of the task.
+
+        Args:
+            task: What the agent is told.
+            paths: Places as the agent sees them.
+
+        Returns:
+            One argv for each prompt; the environment of the arm is left as it is.
+        """
         socket = f"{paths.door}/model.sock"
-        start = ("python3", f"{paths.agent}/react.py", f"{paths.agent}/task.json")
+        # -I: nothing that an agent left in its home may stand in for the standard library.
+        start = ("python3", "-I", f"{paths.agent}/react.py", f"{paths.agent}/task.json")
         steps = range(1, len(task.prompts) + 1)
         return ArmCommand(
             steps=tuple((*start, str(step), socket) for step in steps), environment={}
@@ -61,69 +81,130 @@ class ReactAdapter:
     def trajectory(self, log: bytes | None, turns: tuple[Turn, ...], task: Task) -> Trajectory:
         """Turn the session's journal into a trajectory.
 
+        The journal lies where the agent can write, so only the given prompts are *user*: a
+        user line that is none of them is the agent's own. A cut last line and damaged lines
+        are left out and named in the notes.
+
+        Args:
+            log: The journal.
+            turns: Not used; the journal says all.
+            task: What the agent was told.
+
+        Returns:
+            The session, with the tokens of each answer.
+
         Raises:
-            OutsideError: The journal is missing or holds no whole line.
+            OutsideError: The journal is missing, or no line of it makes a step.
         """
-        del turns  # the journal says all
-        lines = _lines(log or b"")
-        if not lines:
+        del turns
+        lines, damaged = _lines(log or b"")
+        steps = _steps(lines, task)
+        if not steps:
             raise OutsideError(
                 react.JOURNAL,
-                found="no whole line" if log else "no journal",
-                allowed="a journal with one line or more",
+                found="no line that says anything" if log else "no journal",
+                allowed="a journal with one message or more",
                 next_step="look at the arm's stderr.txt",
             )
-        steps = _steps(lines, task.model)
-        metrics = [step.metrics for step in steps if step.metrics]
         return Trajectory(
             session_id=task.session,
-            agent=TrajectoryAgent(name=self.name, version=self.version, model_name=task.model),
-            steps=steps,
-            final_metrics=FinalMetrics(
-                total_prompt_tokens=sum(one.prompt_tokens or 0 for one in metrics),
-                total_completion_tokens=sum(one.completion_tokens or 0 for one in metrics),
-                total_steps=len(steps),
+            agent=TrajectoryAgent(
+                name=self.name,
+                version=self.version,
+                model_name=task.model,
+                tool_definitions=_tool_definitions(lines),
             ),
+            steps=steps,
+            notes=_notes(lines, damaged),
+            final_metrics=_final_metrics(steps),
         )
 
 
-def _lines(log: bytes) -> list[tuple[int, dict[str, Json]]]:
-    """Read the journal's lines; a last line that was cut when the agent was killed is left out."""
-    lines = []
+_Lines = list[tuple[int, dict[str, Json]]]
+
+
+def _lines(log: bytes) -> tuple[_Lines, list[int]]:
+    """Read the journal's lines; the second value has the numbers of those that can't be read."""
+    lines: _Lines = []
+    damaged = []
     for number, text in enumerate(log.splitlines(), start=1):
         try:
             lines.append((number, parse(text)))
         except StrictJsonError:
-            break
-    return lines
+            damaged.append(number)
+    return lines, damaged
 
 
-def _steps(lines: list[tuple[int, dict[str, Json]]], model: str) -> tuple[Step, ...]:
-    results = {
-        str(line.get("call_id")): (number, line)
-        for number, line in lines
-        if line.get("type") == "result"
-    }
+def _notes(lines: _Lines, damaged: list[int]) -> str | None:
+    """Say how each step of the task ended, and what could not be read."""
+    notes = [
+        f"step {_count(line, 'task_step')}: {line.get('reason')}"
+        for _, line in lines
+        if line.get("type") == "end"
+    ]
+    if damaged:
+        numbers = ", ".join(str(number) for number in damaged[:20])
+        notes.append(f"{len(damaged)} journal lines were cut or damaged and left out: {numbers}")
+    return "; ".join(notes) or None
+
+
+def _tool_definitions(lines: _Lines) -> tuple[dict[str, Json], ...] | None:
+    """Return the tools of the session as the model was offered them."""
+    session = next((line for _, line in lines if line.get("type") == "session"), {})
+    tools = [tool for tool in _list(session, "tools") if isinstance(tool, dict)]
+    return tuple(tools) or None
+
+
+def _final_metrics(steps: tuple[Step, ...]) -> FinalMetrics:
+    metrics = [step.metrics for step in steps if step.metrics]
+    return FinalMetrics(
+        total_prompt_tokens=sum(one.prompt_tokens or 0 for one in metrics),
+        total_completion_tokens=sum(one.completion_tokens or 0 for one in metrics),
+        total_cached_tokens=sum(one.cached_tokens or 0 for one in metrics),
+        total_steps=len(steps),
+    )
+
+
+def _steps(lines: _Lines, task: Task) -> tuple[Step, ...]:
     steps: list[Step] = []
     task_step = 1
-    for number, line in lines:
+    for place, (number, line) in enumerate(lines):
         if line.get("type") == "message":
             task_step = _count(line, "task_step") or task_step
-            steps.append(_message_step(len(steps) + 1, number, line, task_step))
+            steps.append(_message_step(len(steps) + 1, number, line, task_step, task))
         elif line.get("type") == "answer":
             where = _Where(len(steps) + 1, number, task_step)
-            steps.append(_agent_step(where, line, results, model))
+            steps.append(_agent_step(where, line, _results_of(lines[place + 1 :]), task.model))
     return tuple(steps)
 
 
-def _message_step(step_id: int, number: int, line: Mapping[str, Json], task_step: int) -> Step:
-    source: StepSource = "user" if line.get("role") == "user" else "system"
+def _results_of(following: _Lines) -> dict[str, tuple[int, dict[str, Json]]]:
+    """Return the results before the next answer: ids may come again in a session."""
+    own = takewhile(lambda numbered: numbered[1].get("type") != "answer", following)
+    return {
+        str(line.get("call_id")): (number, line)
+        for number, line in own
+        if line.get("type") == "result"
+    }
+
+
+def _message_step(
+    step_id: int, number: int, line: Mapping[str, Json], task_step: int, task: Task
+) -> Step:
+    message = str(line.get("content"))
+    source: StepSource = "system"
+    if line.get("role") == "user":
+        source = "user" if message == _prompt(task, task_step) else "agent"
     return Step(
         step_id=step_id,
         source=source,
-        message=str(line.get("content")),
+        message=message,
         extra=_extra(line, (number, number), task_step),
     )
+
+
+def _prompt(task: Task, task_step: int) -> str | None:
+    return task.prompts[task_step - 1] if task_step <= len(task.prompts) else None
 
 
 class _Where(NamedTuple):
@@ -139,12 +220,14 @@ def _agent_step(
     model: str,
 ) -> Step:
     calls = [call for call in _list(line, "calls") if isinstance(call, dict)]
-    answered = [results[str(call["id"])] for call in calls if str(call["id"]) in results]
-    usage = line.get("usage")
+    ids = [str(call.get("id")) for call in calls]
+    answered = [results[call_id] for call_id in ids if call_id in results]
+    usage, reasoning = line.get("usage"), line.get("reasoning")
     return Step(
         step_id=where.step_id,
         source="agent",
         message=str(line.get("content")),
+        reasoning_content=reasoning if isinstance(reasoning, str) else None,
         model_name=model,
         tool_calls=tuple(_call(call) for call in calls) or None,
         observation=_observation(answered, where.task_step) if answered else None,
@@ -156,12 +239,14 @@ def _agent_step(
 
 def _call(call: Mapping[str, Json]) -> ToolCall:
     text = str(call.get("arguments"))
+    deeper = b"[" * _LEVELS_ABOVE + text.encode() + b"]" * _LEVELS_ABOVE
     try:
-        arguments = parse(text.encode(errors="replace"))
+        parse(b'{"":' + deeper + b"}")  # a trajectory must be read again, with all its levels
+        arguments = parse(text.encode())
     except StrictJsonError:
         arguments = {"text": text}  # what the model wrote is kept, though it is no object
     return ToolCall(
-        tool_call_id=str(call["id"]), function_name=str(call.get("name")), arguments=arguments
+        tool_call_id=str(call.get("id")), function_name=str(call.get("name")), arguments=arguments
     )
 
 
@@ -179,21 +264,24 @@ def _observation(answered: list[tuple[int, dict[str, Json]]], task_step: int) ->
 
 
 def _metrics(usage: Mapping[str, Json]) -> StepMetrics:
+    details = usage.get("prompt_tokens_details")
     return StepMetrics(
         prompt_tokens=_count(usage, "prompt_tokens"),
         completion_tokens=_count(usage, "completion_tokens"),
+        cached_tokens=_count(details, "cached_tokens") if isinstance(details, dict) else None,
     )
 
 
+_CHANNELS: Mapping[str, DeliveryChannel] = {
+    "prompt-retrieval": "prompt-retrieval",
+    "tool-pull": "tool-pull",
+}
+
+
 def _extra(line: Mapping[str, Json], log_lines: tuple[int, int], task_step: int) -> Extra:
-    channel = line.get("channel")
     return Extra(
         benchlib=Provenance(
-            channel="tool-pull"
-            if channel == "tool-pull"
-            else "prompt-retrieval"
-            if channel == "prompt-retrieval"
-            else None,
+            channel=_CHANNELS.get(str(line.get("channel"))),
             log_lines=log_lines,
             task_step=task_step,
         )
