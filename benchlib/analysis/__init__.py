@@ -22,43 +22,67 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from benchlib.analysis.cohort_analysis import Analysis, analyze
     from benchlib.analysis.drift import PlanDriftError, check_drift, compare_plans, diff
     from benchlib.analysis.emission import emit
     from benchlib.analysis.execute import Execution, execute_plan
+    from benchlib.analysis.frames import Receipts, load, load_receipts
     from benchlib.analysis.locks import make_lock
     from benchlib.analysis.parameters import check_parameters, parse_settings
-    from benchlib.analysis.plans import FrozenPlan, pin_plan, read_plan
+    from benchlib.analysis.plans import PINNED_NAME, FrozenPlan, pin_plan, read_pinned, read_plan
+    from benchlib.analysis.report import Report, write_report
+    from benchlib.analysis.views import pair_view
 
 _HOMES: Mapping[str, str] = {
+    "Analysis": "cohort_analysis",
     "Execution": "execute",
     "FrozenPlan": "plans",
+    "PINNED_NAME": "plans",
     "PlanDriftError": "drift",
+    "Receipts": "frames",
+    "Report": "report",
+    "analyze": "cohort_analysis",
     "check_drift": "drift",
     "check_parameters": "parameters",
     "compare_plans": "drift",
     "diff": "drift",
     "emit": "emission",
     "execute_plan": "execute",
+    "load": "frames",
+    "load_receipts": "frames",
     "make_lock": "locks",
+    "pair_view": "views",
     "parse_settings": "parameters",
     "pin_plan": "plans",
+    "read_pinned": "plans",
     "read_plan": "plans",
+    "write_report": "report",
 }
 
 __all__ = [
+    "PINNED_NAME",
+    "Analysis",
     "Execution",
     "FrozenPlan",
     "PlanDriftError",
+    "Receipts",
+    "Report",
+    "analyze",
     "check_drift",
     "check_parameters",
     "compare_plans",
     "diff",
     "emit",
     "execute_plan",
+    "load",
+    "load_receipts",
     "make_lock",
+    "pair_view",
     "parse_settings",
     "pin_plan",
+    "read_pinned",
     "read_plan",
+    "write_report",
 ]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 _CONNECTS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
@@ -41,18 +40,18 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 @dataclass
 class Guard:
-    """An audit hook; harmless until it is armed.
+    """An audit hook; harmless until the first cell runs.
 
     Args:
         journal: File descriptor that attempts are written to, one JSON object a line.
         writable: Real paths of the folders that may be written.
-        running: Gives the number of the cell that runs.
+        cell: The number of the code cell that runs, counted from 1; 0 before the first.
     """
 
     journal: int
     writable: tuple[str, ...]
-    running: Callable[[], int]
-    is_armed: bool = False
+    cell: int = 0
+    is_writing: bool = False
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
         """Refuse an event that a plan may not cause.
@@ -60,14 +59,14 @@ class Guard:
         Raises:
             PermissionError: It is one of those; the attempt is on record before it is raised.
         """
-        if not self.is_armed:
+        if not self.cell or self.is_writing:
             return
         attempt = self._attempt(event, arguments)
         if attempt:
-            self.is_armed = False  # writing it down is not another attempt
-            line = json.dumps({"cell": self.running(), "event": event, "attempt": attempt})
+            self.is_writing = True  # writing it down is not another attempt
+            line = json.dumps({"cell": self.cell, "event": event, "attempt": attempt})
             os.write(self.journal, line.encode() + b"\n")
-            self.is_armed = True
+            self.is_writing = False
             msg = f"a plan may not do this: {attempt}"
             raise PermissionError(msg)
 

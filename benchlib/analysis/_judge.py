@@ -9,7 +9,7 @@ Positions in messages are those of the plan, never of the executed file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,22 @@ from benchlib.analysis._client import Limits, Outcome
 from benchlib.analysis._kernel import GUARD_NAME
 from benchlib.analysis.emission import REFUSAL_MIME, TABLE_MIME
 from benchlib.analysis.plans import FrozenPlan
-from benchlib.errors import BenchlibError, InputError, OutsideError
+from benchlib.errors import (
+    BenchlibError,
+    DriftError,
+    InputError,
+    InWords,
+    OutsideError,
+    RefusedError,
+)
 
 _SHOWN = {"display_data", "execute_result", "update_display_data"}
+_KINDS: Mapping[str, type[BenchlibError]] = {  # a gate that says no inside a cell is still a gate
+    "RefusedError": RefusedError,
+    "InputError": InputError,
+    "VersionError": InputError,
+    "DriftError": DriftError,
+}
 NotebookCell = Any  # a cell as nbformat gives it: a foreign document without types
 
 
@@ -98,7 +111,7 @@ def _attempts(plan: FrozenPlan, scratch: Path) -> Iterator[OutsideError]:
         place = plan.cell_place(position) if position is not None else plan.place
         yield OutsideError(
             place,
-            found=str(entry["attempt"]),
+            found=InWords(str(entry["attempt"])),
             allowed="a plan reads its inputs and emits tables: no network, no child process, no"
             " write outside out/",
             next_step="take it out of the cell; a plan that swallows the error still tried",
@@ -125,17 +138,13 @@ def _refusals(plan: FrozenPlan, outcome: Outcome) -> Iterator[InputError]:
                 yield InputError(
                     plan.cell_place(position),
                     str(part["field"]),
-                    found=_unquoted(str(part["found"])),
+                    found=InWords(str(part["found"])),
                     allowed=str(part["allowed"]),
                     next_step=str(part["next"]),
                 )
 
 
-def _unquoted(text: str) -> str:
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
-
-
-def _failure(plan: FrozenPlan, outcome: Outcome, scratch: Path, limits: Limits) -> OutsideError:
+def _failure(plan: FrozenPlan, outcome: Outcome, scratch: Path, limits: Limits) -> BenchlibError:
     position = None
     if outcome.cell_index is not None:
         position = plan_index(plan, outcome.cell_index)
@@ -157,10 +166,11 @@ def _failure(plan: FrozenPlan, outcome: Outcome, scratch: Path, limits: Limits) 
         ),
     }
     found, allowed = rows[outcome.kind]
-    return OutsideError(
+    error = _KINDS.get(outcome.error.partition(":")[0], OutsideError)
+    return error(
         place,
         f"source {source.strip()!r}" if source else "",
-        found=found,
+        found=InWords(found),
         allowed=allowed,
         next_step="correct the cell and freeze a new version; the traceback is in"
         " execution-failed.json",
@@ -184,7 +194,7 @@ def _unrun(plan: FrozenPlan, outcome: Outcome) -> Iterator[OutsideError]:
         if plan.cells[position].source != cell.source:
             yield OutsideError(
                 plan.cell_place(position),
-                found="another source in the executed notebook",
+                found=InWords("another source in the executed notebook"),
                 allowed="the source that was frozen",
                 next_step="report this; the kit wrote both",
             )
@@ -203,7 +213,7 @@ def _unrun(plan: FrozenPlan, outcome: Outcome) -> Iterator[OutsideError]:
             continue
         yield OutsideError(
             plan.cell_place(position),
-            found=found,
+            found=InWords(found),
             allowed="every code cell runs once, in order, without an exception",
             next_step="remove what ends the kernel",
         )
@@ -215,7 +225,7 @@ def _stderr(plan: FrozenPlan, outcome: Outcome) -> Iterator[OutsideError]:
             if output.output_type == "stream" and output.name == "stderr":
                 yield OutsideError(
                     plan.cell_place(position),
-                    found=output.text.strip(),
+                    found=InWords(output.text.strip()),
                     allowed="nothing on stderr: a warning is an error in a plan",
                     next_step="remove the cause of the warning",
                 )
@@ -229,7 +239,7 @@ def _undeclared(plan: FrozenPlan, outcome: Outcome) -> Iterator[InputError]:
         if foreign and role not in {"table", "chart"}:
             yield InputError(
                 plan.cell_place(position),
-                found="a displayed value that is not among the outputs",
+                found=InWords("a displayed value that is not among the outputs"),
                 allowed=f"the declared outputs: {', '.join(one.id for one in plan.outputs)}",
                 next_step="declare it or don't show it",
             )
@@ -238,7 +248,7 @@ def _undeclared(plan: FrozenPlan, outcome: Outcome) -> Iterator[InputError]:
             if entry is not None and entry["id"] != plan.cells[position].output:
                 yield InputError(
                     plan.cell_place(position),
-                    found=f"it emitted the table {entry['id']}",
+                    found=InWords(f"it emitted the table {entry['id']}"),
                     allowed="the table that its tag names",
                     next_step="emit each table in its own cell",
                 )
@@ -249,7 +259,7 @@ def _missing(plan: FrozenPlan, scratch: Path) -> Iterator[InputError]:
         if cell.role == "table" and not (scratch / "out" / f"{cell.output}.json").is_file():
             yield InputError(
                 plan.cell_place(position),
-                found=f"table {cell.output} was not emitted",
+                found=InWords(f"table {cell.output} was not emitted"),
                 allowed="each declared table, once",
                 next_step=f'end the cell with emit("{cell.output}", frame)',
             )
@@ -262,7 +272,7 @@ def _strays(plan: FrozenPlan, scratch: Path) -> Iterator[InputError]:
             yield InputError(
                 plan.place,
                 f"out/{path.relative_to(scratch / 'out').as_posix()}",
-                found="a file that was not declared",
+                found=InWords("a file that was not declared"),
                 allowed="only tables, written by emit",
                 next_step="declare a table and emit it",
             )

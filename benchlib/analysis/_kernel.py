@@ -61,13 +61,13 @@ def _watch(shell: ZMQInteractiveShell, scratch: Path) -> None:
     """Arm the guard when the first cell begins; what the kernel itself needed was before."""
     journal = os.open(scratch / GUARD_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     writable = tuple(os.path.realpath(scratch / name) for name in ("out", "home"))
-    guard = Guard(journal, writable, lambda: int(shell.execution_count))
+    guard = Guard(journal, writable)
     sys.addaudithook(guard)
 
-    def arm(*_: object) -> None:
-        guard.is_armed = True
+    def next_cell(*_: object) -> None:
+        guard.cell += 1  # not the shell's count, which it raises at another moment per version
 
-    shell.events.register("pre_run_cell", arm)
+    shell.events.register("pre_run_cell", next_cell)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,35 @@ type can't be written. Declarations are part of what the plan's digest covers.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from benchlib.contracts.base import LARGEST_INTEGER, Contract, Identifier
 
-ColumnName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+def _shaped(pattern: str, rule: str) -> AfterValidator:
+    """Return a check that tells its rule in words; a raw pattern would tell nobody anything."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
+
+
+_NAME = _shaped(r"[a-z][a-z0-9_]{0,63}", "1 to 64 of a-z, 0-9 and '_', the first a letter")
+ColumnName = Annotated[str, _NAME]
 ColumnType = Annotated[
     str,
-    StringConstraints(
-        pattern=r"^(text|integer|boolean|fraction|digest|date|code|decimal\(([0-9]|1[0-2])\))$"
+    _shaped(
+        r"text|integer|boolean|fraction|digest|date|code|decimal\(([0-9]|1[0-2])\)",
+        "text, integer, boolean, fraction, decimal(0) to decimal(12), digest, date or code",
     ),
 ]
-ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+ParameterName = Annotated[str, _NAME]
 ParameterType = Literal["integer", "text", "boolean", "path", "text-list", "integer-list"]
 Bound = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 ParameterValue = bool | int | str | tuple[int, ...] | tuple[str, ...]
@@ -104,11 +119,14 @@ class Parameter(Contract):
 class Library(Contract):
     """A library that an analysis rests on; the same cell under another one is another analysis."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]  # PEP 503
+    name: Annotated[
+        str,
+        _shaped(r"[a-z0-9]+(-[a-z0-9]+)*", "a distribution's name, normalised as PEP 503 says"),
+    ]
     version: Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-PythonVersion = Annotated[str, StringConstraints(pattern=r"^3\.\d{1,3}$")]
+PythonVersion = Annotated[str, _shaped(r"3\.[0-9]{1,3}", "a Python version such as 3.11")]
 
 
 class AnalysisLock(Contract):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchlib.analysis.declarations import PlanObject
 from benchlib.analysis.plans import FrozenPlan, cell_title, plan_sha256
-from benchlib.errors import DriftError, escaped
+from benchlib.errors import DriftError, InWords, escaped
 
 SHOWN_IN_FULL = 20
 """So many differences are shown whole; the others are counted."""
@@ -63,7 +63,7 @@ class PlanDriftError(DriftError):
         super().__init__(
             place,
             self.differences[0].title if self.differences else "plan_sha256",
-            found=f"plan {_short(found)}",
+            found=InWords(f"plan {_short(found)}"),
             allowed=f"plan {_short(allowed)}, frozen in {frozen_in}",
             next_step="restore the cell (git checkout), or freeze a new version that says why",
         )
@@ -81,8 +81,7 @@ class PlanDriftError(DriftError):
 
     def __str__(self) -> str:
         head = f"{self.place}: {self.field}"
-        found = self.found.strip("'")
-        parts = [f"  found    {found}", f"  allowed  {self.allowed}"]
+        parts = [f"  found    {self.found}", f"  allowed  {self.allowed}"]
         parts += [f"  {line}" for line in self.lines()]
         return "\n".join([head, *parts, f"  next     {self.next_step}"])
 

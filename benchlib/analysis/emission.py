@@ -24,7 +24,7 @@ from benchlib.analysis.table_files import (
     shown,
     table_json,
 )
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords, escaped
 
 TABLE_MIME = "application/vnd.benchlib.table+json"
 """Marks in a cell's output which table it emitted."""
@@ -87,7 +87,9 @@ def _table(run: Run, output: str, frame: pd.DataFrame | Iterable[Sequence[object
         raise InputError(
             "emit",
             f"table {output}",
-            found="an id that was not declared" if declared is None else "a second emission",
+            found=InWords(
+                "an id that was not declared" if declared is None else "a second emission"
+            ),
             allowed=f"each of {', '.join(run.outputs)} once",
             next_step="declare it among the plan's outputs, or emit it once",
         )
@@ -116,7 +118,10 @@ def declared_rows(
     _refuse_columns(output, [str(name) for name in frame.columns], names)
     misfits = [
         Misfit(
-            _first_fraction(frame[name]), name, f"{frame[name].dtype} column", _rule(output, name)
+            _first_fraction(frame[name]),
+            name,
+            InWords(f"{frame[name].dtype} column"),
+            _rule(output, name),
         )
         for name in names
         if pd.api.types.is_float_dtype(frame[name].dtype)
@@ -132,7 +137,7 @@ def _plain_rows(output: Output, rows: list[tuple[object, ...]]) -> list[tuple[ob
             raise InputError(
                 "emit",
                 f"table {output.id}, row {number}",
-                found=f"{len(row)} values",
+                found=InWords(f"{len(row)} values"),
                 allowed=f"{len(output.columns)} values, one for each declared column",
                 next_step="give the columns that the plan declares",
             )
@@ -148,7 +153,7 @@ def _refuse_columns(output: Output, found: list[str], names: list[str]) -> None:
         raise InputError(
             "emit",
             f"table {output.id}",
-            found=", ".join(parts) or "a column twice",
+            found=InWords(", ".join(parts) or "a column twice"),
             allowed=f"the declared columns: {', '.join(names)}",
             next_step="select the declared columns, or declare what you emit",
         )
@@ -186,7 +191,7 @@ def table_html(table: Table) -> str:
     """Return a table as HTML in which every text is text."""
     head = "".join(f'<th scope="col">{html.escape(c.name)}</th>' for c in table.columns)
     body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(shown(cell))}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td>{html.escape(escaped(shown(cell)))}</td>' for cell in row)}</tr>"
         for row in table.rows
     )
     caption = f"<caption>{html.escape(table.title)}</caption>"
@@ -196,7 +201,7 @@ def table_html(table: Table) -> str:
 def table_text(table: Table) -> str:
     """Return a table as plain lines, columns set apart by two blanks."""
     rows = [[column.name for column in table.columns]]
-    rows += [[shown(cell) for cell in row] for row in table.rows]
+    rows += [[escaped(shown(cell)) for cell in row] for row in table.rows]
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -41,7 +41,7 @@ from benchlib.analysis.table_files import (
 from benchlib.contracts.base import Contract, Count, Identifier, Sha256
 from benchlib.contracts.paths import PortablePath
 from benchlib.contracts.reading import read
-from benchlib.errors import BenchlibError, InputError, OutsideError
+from benchlib.errors import BenchlibError, InputError, InWords, OutsideError
 
 Progress = Callable[[str], None]
 """Gets one line of text after each cell; a verb prints it to stderr."""
@@ -123,6 +123,7 @@ def execute_plan(
     parameters: Mapping[str, object] | None = None,
     progress: Progress = lambda _: None,
     pinned_in: Path | None = None,
+    overwrite: bool = True,
     isolation: _launch.Isolation | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     hash_seed: int = 0,
@@ -138,6 +139,7 @@ def execute_plan(
         parameters: Values that are not the plan's defaults.
         progress: Gets a line per cell.
         pinned_in: The cohort's folder that pins the plan, so that drift can show the cell.
+        overwrite: Whether promised tables of other content may be replaced.
         isolation: The walls; the best that work by default.
         limits: Time and memory.
         hash_seed: Another one only to test that it does not show.
@@ -147,7 +149,8 @@ def execute_plan(
 
     Raises:
         DriftError: The plan is not the pinned one.
-        InputError: A parameter or input is wrong, or a table is not as declared.
+        InputError: A parameter or input is wrong, a table is not as declared, or other
+            tables stand in ``out`` and may not be replaced.
         OutsideError: A cell raised, warned, hung, reached out or ended its kernel.
     """
     check_drift(
@@ -174,7 +177,7 @@ def execute_plan(
             raise
         index = _index(plan, digest, values, tables)
         made = Execution(plan, record, index, tables, out)
-        _publish(made, outcome)
+        _publish(made, outcome, overwrite=overwrite)
     return made
 
 
@@ -308,7 +311,7 @@ def _files(name: str, root: Path) -> list[Path]:
     if not root.is_dir():
         raise InputError(
             str(root),
-            found="no such file or folder",
+            found=InWords("no such file or folder"),
             allowed=f"the input {name!r} of the plan",
             next_step="run the cohort first, or name another folder",
         )
@@ -317,7 +320,7 @@ def _files(name: str, root: Path) -> list[Path]:
     if links:
         raise InputError(
             str(links[0]),
-            found="a link",
+            found=InWords("a link"),
             allowed="regular files; an analysis reads nothing outside its inputs",
             next_step="replace the link by the file",
         )
@@ -390,7 +393,7 @@ def _index(
     )
 
 
-def _publish(made: Execution, outcome: Outcome) -> None:
+def _publish(made: Execution, outcome: Outcome, *, overwrite: bool) -> None:
     """Write everything beside its place, then swap it in."""
     files = {
         "tables.json": made.index.canonical(),
@@ -400,7 +403,22 @@ def _publish(made: Execution, outcome: Outcome) -> None:
     for table in made.tables.values():
         files[f"{_folder_of(table)}/{table.id}.json"] = table_json(table)
         files[f"{_folder_of(table)}/{table.id}.csv"] = table_csv(table)
+    if not overwrite:
+        _refuse_other_tables(made.out, files)
     swap_in(made.out, files, gone=("execution-failed.json", "tables", "exploratory"))
+
+
+def _refuse_other_tables(out: Path, files: Mapping[str, bytes]) -> None:
+    """Refuse to replace published tables by others; the same bytes may be written again."""
+    for path in sorted(out.glob("tables/*")):
+        name = f"tables/{path.name}"
+        if files.get(name) != path.read_bytes():
+            raise InputError(
+                str(path),
+                found=InWords("a table of other content, or one that this plan does not make"),
+                allowed="no table yet, or the same bytes",
+                next_step="choose another --output, or say --force-output",
+            )
 
 
 def swap_in(out: Path, files: Mapping[str, bytes], gone: tuple[str, ...] = ()) -> None:
@@ -437,7 +455,7 @@ def swap_in(out: Path, files: Mapping[str, bytes], gone: tuple[str, ...] = ()) -
             target.rename(source)
         raise OutsideError(
             str(out),
-            found=error.strerror or str(error),
+            found=InWords(error.strerror or str(error)),
             allowed="a folder with room that can be written",
             next_step="free space or choose another --output",
         ) from error

@@ -18,9 +18,10 @@ from benchlib.analysis.declarations import AnalysisLock, Library, PlanObject
 
 _PROBE = """
 import importlib, json, sys
+bare = set(sys.modules)
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - bare})))
 """
 
 
@@ -45,6 +46,7 @@ def make_lock(modules: Sequence[str]) -> AnalysisLock:
     )
     owners = importlib.metadata.packages_distributions()
     names = {owner for module in json.loads(done.stdout) for owner in owners.get(module, ())}
+    names.add("benchlib")  # an editable install doesn't list its modules
     libraries = {
         normalised(name): Library(name=normalised(name), version=importlib.metadata.version(name))
         for name in names

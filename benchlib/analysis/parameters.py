@@ -21,7 +21,7 @@ from benchlib.analysis.declarations import (
 )
 from benchlib.contracts.base import LARGEST_INTEGER
 from benchlib.contracts.paths import path_fault
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 
 _ANNOTATIONS: Mapping[str, ParameterType] = {
     "int": "integer",
@@ -189,7 +189,7 @@ def _unknown(place: str, name: str, declared: Mapping[str, Parameter]) -> InputE
     return InputError(
         place,
         f"parameter {name}",
-        found=f"the name {name!r}",
+        found=InWords(f"the name {name!r}"),
         allowed=f"one of {', '.join(declared)}",
         next_step=f"write {near[0]}" if near else "leave it out",
     )

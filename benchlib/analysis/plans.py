@@ -36,7 +36,7 @@ from benchlib.contracts.reading import (
     read_bytes,
     read_file,
 )
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 
 LOCK_NAME = "analysis.lock.json"
 """The library lock, beside the notebooks that it pins."""
@@ -152,7 +152,7 @@ def _notebook(data: bytes, place: str) -> dict[str, Json]:
     except StrictJsonError as error:
         raise InputError(
             place,
-            found=error.detail,
+            found=InWords(error.detail),
             allowed="a notebook as strict JSON: no BOM, duplicate key, NaN or trailing data",
             next_step="save it again with JupyterLab",
         ) from error
@@ -200,8 +200,9 @@ class _Reader:
         return FrozenPlan(self.place, content)
 
     def _refuse(self, field: str, found: object, allowed: str, next_step: str) -> None:
+        told = InWords(found) if isinstance(found, str) else found
         self.findings.append(
-            InputError(self.place, field, found=found, allowed=allowed, next_step=next_step)
+            InputError(self.place, field, found=told, allowed=allowed, next_step=next_step)
         )
 
     def _check_language(self, metadata: dict[str, Json]) -> None:
@@ -254,7 +255,7 @@ class _Reader:
             source = ""
         self._check_metadata(cell.get("metadata"), title)
         role, output = self._role(cell.get("metadata"), is_code=kind == "code", title=title)
-        if "\0" in source or (kind == "code" and not self._check_code(source, role, output, title)):
+        if kind == "code" and not self._check_code(source, role, output, title):
             source = ""  # it was refused, and nothing more can be read from it
         return PlanCell(
             kind="code" if kind == "code" else "markdown", source=source, role=role, output=output

@@ -17,18 +17,24 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from benchlib.analysis.declarations import Column, Output, Status
 from benchlib.contracts.base import LARGEST_INTEGER, Contract, Identifier, Sha256
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
+
+
+def _whole_text(text: str) -> str:
+    if not re.fullmatch(r"-?(0|[1-9][0-9]*)", text):
+        raise ValueError("a whole number as decimal text")
+    return text
 
 
 class FractionCell(Contract):
     """A ratio in lowest terms, as decimal texts, so that no reader rounds it."""
 
-    n: Annotated[str, Field(pattern=r"^-?(0|[1-9][0-9]*)$")]
-    d: Annotated[str, Field(pattern=r"^[1-9][0-9]*$")]
+    n: Annotated[str, AfterValidator(_whole_text)]
+    d: Annotated[str, AfterValidator(_whole_text)]
 
 
 Cell = bool | int | str | FractionCell | None
@@ -182,7 +188,7 @@ def build_table(
             raise InputError(
                 place,
                 f"table {output.id}: order {', '.join(output.order)}",
-                found=f"two rows with the key {', '.join(str(part) for part in key)}",
+                found=InWords(f"two rows with the key {', '.join(str(part) for part in key)}"),
                 allowed="a key that no two rows share",
                 next_step="add a column to `order`, or aggregate the rows",
             )
@@ -267,7 +273,7 @@ def check_table(place: str, table: Table, output: Output, plan_sha256: str) -> T
         raise InputError(
             place,
             f"table {output.id}",
-            found="other columns, order, title or plan than declared",
+            found=InWords("other columns, order, title or plan than declared"),
             allowed="the table that the plan declares",
             next_step="emit it with the kit's emit",
         )
