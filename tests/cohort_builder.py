@@ -240,7 +240,7 @@ def _cohort(spec: CohortSpec) -> dict[str, object]:
         "rules": rules,
         "analysis": {
             "notebook": "notebooks/plans/primary.ipynb",
-            "plan_sha256": read_plan(ROOT / "notebooks/plans/primary.ipynb").sha256,
+            "plan_sha256": read_plan(ROOT / "notebooks/plans/primary.ipynb").plan_sha256,
             "alpha_ppm": 50000,
         },
         "pairs": [

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchlib.analysis import read_plan
+from benchlib.analysis import pin_plan, read_plan
 from benchlib.contracts.boundaries import JudgedProcess, Sandbox
 from benchlib.contracts.files import write_atomically
 from benchlib.contracts.plan import OpenPlan, PinnedTree, PlanLock, VerifierProof
@@ -53,7 +53,8 @@ def freeze(
     """
     files = read_cohort(root)
     notebook = repository / files.cohort.analysis.notebook
-    plan_sha256 = read_plan(notebook).sha256
+    plan = read_plan(notebook)
+    plan_sha256 = plan.plan_sha256
     if plan_sha256 != files.cohort.analysis.plan_sha256:
         raise InputError(
             str(root / "cohort.json"),
@@ -72,6 +73,7 @@ def freeze(
             trees.append(_pinned_tree(prepared))
             progress(f"proving the verifier of {challenge}")
             proofs.append(_prove(files, prepared, sandbox, Path(scratch) / f"proof-{challenge}"))
+    pin_plan(plan, root)
     return write_lock(
         files,
         plan_sha256=plan_sha256,

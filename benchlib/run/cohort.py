@@ -28,7 +28,7 @@ from benchlib.contracts.cohort import PlannedPair, Provisioner
 from benchlib.contracts.pair import PairReceipt
 from benchlib.contracts.plan import OpenPlan
 from benchlib.errors import DriftError, InputError, RefusedError
-from benchlib.gateway import Answer, scripted
+from benchlib.gateway import Answer, scripted_answer
 from benchlib.run.interrupted import record_interrupted
 from benchlib.run.journal import AttemptState, Clock, Journal, attempts, utc_now
 from benchlib.run.memory import clean_up_memories
@@ -137,7 +137,7 @@ def _runner(
 
 
 def _answer(plan: OpenPlan) -> Answer | None:
-    return partial(scripted.answer, plan.policy) if plan.policy else None
+    return partial(scripted_answer, plan.policy) if plan.policy else None
 
 
 def resolved(provisioner: Provisioner) -> Provisioner:
