@@ -8,18 +8,60 @@ alike. One procedure, one module, one frozen result that carries its inputs.
 from __future__ import annotations
 
 from benchlib.stats.binomial_interval import binomial_interval
+from benchlib.stats.binomial_test import binomial_test
 from benchlib.stats.cluster_permutation import cluster_permutation_test
+from benchlib.stats.discordant_odds_ratio import discordant_odds_ratio
+from benchlib.stats.evalue import Evalue, evalue
+from benchlib.stats.hodges_lehmann import hodges_lehmann
+from benchlib.stats.holm import Adjusted, holm
 from benchlib.stats.mcnemar import mcnemar_exact, mcnemar_test
+from benchlib.stats.median_interval import RankInterval, median_interval
+from benchlib.stats.min_p import min_p
+from benchlib.stats.paired_permutation import paired_permutation_test
+from benchlib.stats.pass_at_k import pass_at_k, pass_hat_k
 from benchlib.stats.printing import print_value
 from benchlib.stats.result import ExactTest, Interval, Result
+from benchlib.stats.sequential import (
+    Boundaries,
+    StoppingPlan,
+    sequential_boundaries,
+    sequential_p_value,
+    sequential_plan,
+)
+from benchlib.stats.sign_test import SignTest, sign_test
+from benchlib.stats.stratified import stratified_exact_test
+from benchlib.stats.wilcoxon import SignedRankTest, wilcoxon_signed_rank
 
 __all__ = [
+    "Adjusted",
+    "Boundaries",
+    "Evalue",
     "ExactTest",
     "Interval",
+    "RankInterval",
     "Result",
+    "SignTest",
+    "SignedRankTest",
+    "StoppingPlan",
     "binomial_interval",
+    "binomial_test",
     "cluster_permutation_test",
+    "discordant_odds_ratio",
+    "evalue",
+    "hodges_lehmann",
+    "holm",
     "mcnemar_exact",
     "mcnemar_test",
+    "median_interval",
+    "min_p",
+    "paired_permutation_test",
+    "pass_at_k",
+    "pass_hat_k",
     "print_value",
+    "sequential_boundaries",
+    "sequential_p_value",
+    "sequential_plan",
+    "sign_test",
+    "stratified_exact_test",
+    "wilcoxon_signed_rank",
 ]

@@ -51,7 +51,7 @@ def refuse(place: str, name: str, found: object, allowed: str, next_step: str = 
 
 
 def whole(
-    place: str, name: str, value: SupportsIndex, *, least: int = 0, most: int | None = None
+    place: str, name: str, value: SupportsIndex, *, least: int | None = 0, most: int | None = None
 ) -> int:
     """Read a count; ``bool`` is no count.
 
@@ -59,7 +59,7 @@ def whole(
         place: The procedure.
         name: The argument.
         value: A whole number, or anything whose ``__index__`` works.
-        least: The smallest that is allowed.
+        least: The smallest that is allowed; none if ``None``.
         most: The largest that is allowed; none by default.
 
     Returns:
@@ -68,16 +68,29 @@ def whole(
     Raises:
         InputError: It is no whole number, or out of range.
     """
-    allowed = f"a whole number, {least} or more" + ("" if most is None else f", at most {most}")
+    allowed = "a whole number" + ("" if least is None else f", {least} or more")
+    allowed += "" if most is None else f", at most {most}"
     if isinstance(value, bool):
         refuse(place, name, value, allowed, "give a count, not a truth value")
     try:
         count = operator.index(value)
     except TypeError:
         refuse(place, name, value, allowed)
-    if count < least or (most is not None and count > most):
+    if (least is not None and count < least) or (most is not None and count > most):
         refuse(place, name, count, allowed)
     return count
+
+
+def successes_of(place: str, attempts: int, successes: SupportsIndex) -> int:
+    """Read the number of attempts that succeeded.
+
+    Raises:
+        InputError: It is no whole number from 0 to ``attempts``.
+    """
+    k = whole(place, "successes", successes, least=None)
+    if not 0 <= k <= attempts:
+        refuse(place, "successes", k, f"k of n attempts, 0 to {attempts}")
+    return k
 
 
 def rational(place: str, name: str, value: Number) -> Fraction:

@@ -26,7 +26,9 @@ class Scaled(NamedTuple):
         return _cut(self.mantissa * other.mantissa, self.exponent + other.exponent)
 
     def over(self, other: Scaled) -> float:
-        """Return the quotient as a float, held within 1e-30 and 1e30."""
+        """Return the quotient as a float, held within 1e-30 and 1e30; 0 stays 0."""
+        if self.mantissa == 0:
+            return 0.0
         shift = self.exponent - other.exponent
         bits = self.mantissa.bit_length() - other.mantissa.bit_length() + shift
         if abs(bits) > 100:
@@ -111,10 +113,10 @@ def _root(k: int, n: int, ways: Scaled, tail: Fraction, *, mid_p: bool) -> float
         low, high = (low, p) if ratio > 1.0 else (p, high)
         # (r - 1) / (r + 1) is half the logarithm of r near 1, and bounded far from it.
         following = p - above / slope * 2.0 * (ratio - 1.0) / (ratio + 1.0)
+        if abs(following - p) <= 1e-15 * p:
+            return following
         if not low < following < high:
             following = (low + high) / 2.0
-        if abs(following - p) <= 1e-16 * p or following in {low, high}:
-            return following
         p = following
     return p
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from benchlib.stats._flips import flip_p
+from benchlib.stats._flips import flip_p, least_flip_p
 from benchlib.stats._numbers import Number, choice, listed, measured
 from benchlib.stats._words import ALTERNATIVES, p_sentence
 from benchlib.stats.printing import print_value
@@ -74,13 +74,8 @@ def cluster_permutation_test(
         method=weight,
         estimate=estimate,
         p=p,
-        least_p=least_flip_p(len(read), alternative),
+        least_p=least_flip_p(terms, alternative),
         alternative=alternative,
         convention="doubling",
         note="one question can't be significant" if len(read) == 1 else "",
     )
-
-
-def least_flip_p(n: int, alternative: str) -> Fraction:
-    """Return the least p that n free signs can give."""
-    return min(Fraction(1), Fraction(2 if alternative == "two-sided" else 1, 1 << n))
