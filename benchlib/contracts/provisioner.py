@@ -115,7 +115,7 @@ class ProvisionerCall(Contract):
 
     verb: Verb
     reason: ReasonCode | None  # None for success
-    detail: str  # in words; empty for success
+    detail: str  # in words; for success empty, or a remark such as on its clock
     exit_status: Whole | None
     signal: Count | None
     milliseconds: Milliseconds
