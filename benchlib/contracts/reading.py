@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
@@ -296,12 +297,14 @@ def _float(text: str) -> float | _Fault:
 
 
 def _keeps(value: float, text: str) -> bool:
-    """Whether a double, written with as many digits, is the number that was written."""
+    """Whether a double is the number that was written, to half a unit of its last digit."""
     if len(text) > _LONGEST_NUMBER:
         return False
-    written = Decimal(text)
-    digits = max(1, len(written.as_tuple().digits))
-    return Context(prec=digits).create_decimal(value) == written
+    if not value:  # asked of the text, for the exponent may be a billion
+        return not any(digit in "123456789" for digit in text.lower().split("e")[0])
+    written = Decimal(text).normalize(Context(prec=_LONGEST_NUMBER))
+    last_digit = Fraction(10) ** int(written.as_tuple().exponent)
+    return 2 * abs(Fraction(value) - Fraction(written)) <= last_digit
 
 
 def _constant(text: str) -> _Fault:
