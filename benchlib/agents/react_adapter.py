@@ -8,8 +8,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from benchlib.agents import react
 from benchlib.contracts.boundaries import ArmCommand, ArmPaths, Task, Turn
+from benchlib.contracts.foreign import as_foreign
 from benchlib.contracts.reading import Json, StrictJsonError, parse
 from benchlib.contracts.trajectory import (
     DeliveryChannel,
@@ -26,8 +29,6 @@ from benchlib.contracts.trajectory import (
     TrajectoryAgent,
 )
 from benchlib.errors import OutsideError
-
-_LEVELS_ABOVE = 5  # of a trajectory around a call's arguments: steps, step, calls, call, arguments
 
 
 class ReactAdapter:
@@ -148,11 +149,11 @@ def _notes(lines: _Lines, damaged: list[int]) -> str | None:
     return "; ".join(notes) or None
 
 
-def _tool_definitions(lines: _Lines) -> tuple[dict[str, Json], ...] | None:
+def _tool_definitions(lines: _Lines) -> tuple[dict[str, JsonValue], ...] | None:
     """Return the tools of the session as the model was offered them."""
     session = next((line for _, line in lines if line.get("type") == "session"), {})
-    tools = [tool for tool in _list(session, "tools") if isinstance(tool, dict)]
-    return tuple(tools) or None
+    tools = [as_foreign(tool) for tool in _list(session, "tools")]
+    return tuple(tool for tool in tools if isinstance(tool, dict)) or None
 
 
 def _final_metrics(steps: tuple[Step, ...]) -> FinalMetrics:
@@ -238,16 +239,20 @@ def _agent_step(
 
 
 def _call(call: Mapping[str, Json]) -> ToolCall:
-    text = str(call.get("arguments"))
-    deeper = b"[" * _LEVELS_ABOVE + text.encode() + b"]" * _LEVELS_ABOVE
-    try:
-        parse(b'{"":' + deeper + b"}")  # a trajectory must be read again, with all its levels
-        arguments = parse(text.encode())
-    except StrictJsonError:
-        arguments = {"text": text}  # what the model wrote is kept, though it is no object
     return ToolCall(
-        tool_call_id=str(call.get("id")), function_name=str(call.get("name")), arguments=arguments
+        tool_call_id=str(call.get("id")),
+        function_name=str(call.get("name")),
+        arguments=_arguments(str(call.get("arguments"))),
     )
+
+
+def _arguments(text: str) -> dict[str, JsonValue]:
+    """Return what the agent's own reader makes of them; what is no object is kept as it stands."""
+    try:
+        arguments = as_foreign(json.loads(text or "{}"))
+    except (ValueError, RecursionError):
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {"text": text}
 
 
 def _observation(answered: list[tuple[int, dict[str, Json]]], task_step: int) -> Observation:

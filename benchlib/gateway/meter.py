@@ -36,8 +36,21 @@ def cost(usage: Usage, prices: PriceTable) -> Cost:
 
 
 def add(one: Cost, other: Cost) -> Cost:
-    """Add two costs; what is unpriced in either stays named."""
-    return _cost(_EXACT.add(Decimal(one.usd), Decimal(other.usd)), (*one.unpriced, *other.unpriced))
+    """Add two costs; what is unpriced in either stays named, its tokens added up.
+
+    Args:
+        one: A cost.
+        other: Another one.
+
+    Returns:
+        The sum; it is complete only if both are.
+    """
+    unpriced: dict[str, int] = {}
+    for entry in (*one.unpriced, *other.unpriced):
+        name, _, tokens = entry.removesuffix(" tokens").rpartition(": ")
+        unpriced[name] = unpriced.get(name, 0) + int(tokens)
+    entries = tuple(f"{name}: {tokens} tokens" for name, tokens in unpriced.items())
+    return _cost(_EXACT.add(Decimal(one.usd), Decimal(other.usd)), entries)
 
 
 def require_priced(prices: PriceTable) -> None:

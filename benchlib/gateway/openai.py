@@ -86,8 +86,16 @@ def read_request(data: bytes) -> ChatRequest:
     )
 
 
-def response_body(answer: ChatAnswer, number: int) -> dict[str, Json]:
-    """Return the JSON of an answer; ``number`` makes its id, so equal runs give equal bytes."""
+def response_body(answer: ChatAnswer, identity: str) -> dict[str, Json]:
+    """Return the JSON of an answer.
+
+    Args:
+        answer: What the model says.
+        identity: What its id is made of; nothing else in it depends on when it is given.
+
+    Returns:
+        A chat completion, as clients of the public interface expect it.
+    """
     calls: list[Json] = [
         {
             "id": call.id,
@@ -102,7 +110,7 @@ def response_body(answer: ChatAnswer, number: int) -> dict[str, Json]:
     usage = answer.usage
     prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return {
-        "id": f"chatcmpl-{number}",
+        "id": f"chatcmpl-{identity}",
         "object": "chat.completion",
         "created": 0,
         "model": answer.model,

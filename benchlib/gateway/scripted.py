@@ -23,7 +23,8 @@ from benchlib.contracts.usage import Usage
 from benchlib.errors import InputError
 from benchlib.gateway.openai import BadRequestError, Call, ChatAnswer, ChatRequest, Message
 
-_PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_PLACE = re.compile(r"\{\{(?P<literal>[A-Za-z_]\w*)\}\}|\{(?P<name>[A-Za-z_]\w*)\}", re.ASCII)
+"""``{name}`` stands for a value; ``{{name}}`` for ``{name}`` itself, as code has it."""
 
 
 class _Match(Protocol):
@@ -59,12 +60,21 @@ def answer(policy: ScriptedPolicy, request: ChatRequest) -> ChatAnswer:
 def read_policy(path: Path) -> ScriptedPolicy:
     """Read a policy and check what its contract can't: patterns, and the values it names.
 
+    Only ``prompt``, ``heard`` and ``called`` capture values: what must not be there has none.
+
+    Args:
+        path: The policy's file.
+
+    Returns:
+        The policy; every answer of it can be given.
+
     Raises:
-        InputError: A pattern is no RE2, or an answer names a value that no pattern captures;
-            all findings stand in one report.
+        InputError: A pattern is no RE2, an answer names a value that no pattern captures, or
+            an id stands twice; all findings stand in one report.
     """
     policy = read_file(ScriptedPolicy, path)
-    faults = [fault for rule in policy.rules for fault in _faults(rule, str(path))]
+    faults = [fault for n, rule in enumerate(policy.rules) for fault in _faults(rule, n, str(path))]
+    faults += _repeated_ids(policy, str(path))
     if faults:
         first, *others = faults
         first.also = tuple(others)
@@ -72,40 +82,81 @@ def read_policy(path: Path) -> ScriptedPolicy:
     return policy
 
 
-def _faults(rule: Rule, place: str) -> Iterator[InputError]:
+def _faults(rule: Rule, number: int, place: str) -> Iterator[InputError]:
+    capturing, excluding = _patterns(rule.when)
     known: set[str] = set()
-    for pattern in _patterns(rule.when):
+    for field, pattern in (*capturing, *excluding):
         try:
-            known |= set(_compiled(pattern).groupindex)
+            groups = set(_compiled(pattern).groupindex)
         except re2.error as error:
             yield InputError(
                 place,
-                f"rules {rule.id}",
+                f"rules[{number}].when.{field}",
                 found=pattern,
-                allowed=f"a pattern in RE2's syntax ({error})",
+                allowed=f"a pattern in RE2's syntax ({_in_words(error)})",
                 next_step="correct the pattern",
             )
-    for name in sorted(_named(rule) - known):
-        yield InputError(
-            place,
-            f"rules {rule.id}",
-            found="{" + name + "}",
-            allowed=f"a named group of this rule's patterns: {', '.join(sorted(known)) or 'none'}",
-            next_step="capture it as (?P<" + name + ">…), or correct the name",
-        )
+            continue
+        known |= groups if (field, pattern) in capturing else set()
+    for field, name in _named(rule):
+        if name not in known:
+            yield InputError(
+                place,
+                f"rules[{number}].{field}",
+                found="{" + name + "}",
+                allowed="a group that prompt, heard or called of the rule captures: "
+                + (", ".join(sorted(known)) or "there is none"),
+                next_step=f"capture it as (?P<{name}>…), or write {{{{{name}}}}} for the braces",
+            )
 
 
-def _patterns(when: When) -> list[str]:
-    one = [when.prompt] if when.prompt is not None else []
-    return [*one, *when.heard, *when.not_heard, *when.called, *when.not_called]
+def _repeated_ids(policy: ScriptedPolicy, place: str) -> Iterator[InputError]:
+    ids = [rule.id for rule in policy.rules]
+    for number, name in enumerate(ids):
+        if name in ids[:number]:
+            yield InputError(
+                place,
+                f"rules[{number}].id",
+                found=name,
+                allowed="each id once",
+                next_step="rename the rule",
+            )
 
 
-def _named(rule: Rule) -> set[str]:
-    texts = [rule.say]
+_Fields = list[tuple[str, str]]  # a field's path, and what stands there
+
+
+def _patterns(when: When) -> tuple[_Fields, _Fields]:
+    """Return the patterns that capture values, and those that must not match."""
+    prompt = [("prompt", when.prompt)] if when.prompt is not None else []
+    lists = {
+        name: [(f"{name}[{n}]", pattern) for n, pattern in enumerate(getattr(when, name))]
+        for name in ("heard", "called", "not_heard", "not_called")
+    }
+    capturing = [*prompt, *lists["heard"], *lists["called"]]
+    return capturing, [*lists["not_heard"], *lists["not_called"]]
+
+
+def _named(rule: Rule) -> _Fields:
+    """Return every value that an answer names, with the field that names it."""
+    texts = [("say", rule.say)]
     texts += [
-        value for call in rule.calls for value in call.arguments.values() if isinstance(value, str)
+        (f"calls[{n}].arguments.{name}", value)
+        for n, call in enumerate(rule.calls)
+        for name, value in call.arguments.items()
+        if isinstance(value, str)
     ]
-    return {name for text in texts for name in _PLACE.findall(text)}
+    return [
+        (field, match["name"])
+        for field, text in texts
+        for match in _PLACE.finditer(text)
+        if match["name"]
+    ]
+
+
+def _in_words(error: Exception) -> str:
+    reason = error.args[0] if error.args else ""
+    return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +187,7 @@ def _matches(when: When, request: ChatRequest) -> dict[str, str] | None:
         match = _found(pattern, texts)
         if match is None:
             return None
-        values |= {name: text for name, text in match.groupdict().items() if text is not None}
+        values |= {name: text or "" for name, text in match.groupdict().items()}
     return values
 
 
@@ -195,7 +246,14 @@ def _answer(
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    return _PLACE.sub(lambda match: values.get(match.group(1), match.group()), text)
+    return _PLACE.sub(
+        lambda match: (
+            "{" + match["literal"] + "}"
+            if match["literal"]
+            else values.get(match["name"], match[0])
+        ),
+        text,
+    )
 
 
 def _call_id(request: ChatRequest, number: int) -> str:

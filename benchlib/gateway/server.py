@@ -2,16 +2,19 @@
 
 It answers ``POST /v1/chat/completions``, ``GET /v1/models`` and, only where the arm
 has a memory channel, ``POST /mcp``. Everything else is 404; there is no admin side.
-Each exchange is on disk before its answer leaves.
+Each exchange is on disk before its answer leaves. What never got past the token or the
+size is no exchange: no model and no memory saw it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import hmac
 import http.server
 import json
 import os
+import re
 import socketserver
 import threading
 import time
@@ -39,6 +42,7 @@ CallMemory = Callable[[bytes], bytes]
 
 LARGEST_REQUEST_BYTES = 32 * 1024 * 1024
 _LONGEST_SOCKET_PATH = 107  # sun_path of Linux, without its NUL
+_LENGTH = re.compile(r"[0-9]{1,15}")
 
 
 class Gateway:
@@ -50,6 +54,7 @@ class Gateway:
         call_memory: CallMemory | None,
         token: str,
         record: BinaryIO,
+        models: tuple[str, ...],
     ) -> None:
         self.usage = Usage()
         self.exchanges = 0
@@ -57,6 +62,7 @@ class Gateway:
         self._call_memory = call_memory
         self._token = token
         self._record = record
+        self._models = models
         self._guard = threading.Lock()
 
     def admits(self, authorization: str | None) -> bool:
@@ -66,6 +72,11 @@ class Gateway:
     def reply(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Answer one request and record the exchange.
 
+        Args:
+            method: As the client sent it.
+            path: As the client sent it.
+            body: The request's bytes.
+
         Returns:
             The status and the body of the answer.
         """
@@ -73,7 +84,7 @@ class Gateway:
         with self._guard:
             self.exchanges += 1
             number = self.exchanges
-        status, response = self._dispatch(method, path, body, number)
+        status, response = self._dispatch(method, path, body)
         milliseconds = int((time.monotonic() - started) * 1000)
         exchange = Exchange(number, path, status, _shown(body), _shown(response), milliseconds)
         with self._guard:
@@ -84,19 +95,21 @@ class Gateway:
                 self.usage = self.usage.plus(usage_from_wire(usage))
         return status, response
 
-    def _dispatch(self, method: str, path: str, body: bytes, number: int) -> tuple[int, bytes]:
+    def _dispatch(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         if (method, path) == ("POST", CHAT_PATH) and self._answer is not None:
-            return self._chat(self._answer, body, number)
+            return self._chat(self._answer, body)
         if (method, path) == ("POST", MEMORY_PATH) and self._call_memory is not None:
             return self._memory(self._call_memory, body)
         if (method, path) == ("GET", "/v1/models") and self._answer is not None:
-            return 200, _dumps({"object": "list", "data": []})
+            models: list[Json] = [{"id": name, "object": "model"} for name in self._models]
+            return 200, _dumps({"object": "list", "data": models})
         return 404, _error("there is nothing here")
 
     @staticmethod
-    def _chat(answer: Answer, body: bytes, number: int) -> tuple[int, bytes]:
+    def _chat(answer: Answer, body: bytes) -> tuple[int, bytes]:
+        identity = hashlib.sha256(body).hexdigest()[:24]  # equal requests get equal bytes
         try:
-            return 200, _dumps(response_body(answer(read_request(body)), number))
+            return 200, _dumps(response_body(answer(read_request(body)), identity))
         except BadRequestError as error:
             return 400, _error(str(error))
 
@@ -117,6 +130,7 @@ def serve(
     record_path: Path,
     token: str,
     call_memory: CallMemory | None = None,
+    models: tuple[str, ...] = (),
 ) -> Iterator[Gateway]:
     """Open an arm's door.
 
@@ -126,6 +140,7 @@ def serve(
         record_path: The wire record; appended to.
         token: What a request must carry as its bearer token.
         call_memory: The memory's tool server, where the arm has a channel to it.
+        models: Names that ``GET /v1/models`` lists.
 
     Yields:
         The gateway, whose usage and exchanges can be read while it serves.
@@ -142,22 +157,45 @@ def serve(
         )
     record_path.parent.mkdir(parents=True, exist_ok=True)
     with record_path.open("ab") as record:
-        gateway = Gateway(answer, call_memory, token, record)
+        gateway = Gateway(answer, call_memory, token, record, models)
+        with _running(_bound(socket_path, gateway)):
+            try:
+                yield gateway
+            finally:
+                socket_path.unlink(missing_ok=True)
+
+
+def _bound(socket_path: Path, gateway: Gateway) -> _Server:
+    try:
         server = _Server(str(socket_path), gateway)
         socket_path.chmod(0o666)  # the arm's user is another one; the folder is the arm's own
-        with _running(server):
-            yield gateway
+    except OSError as error:
+        raise OutsideError(
+            str(socket_path),
+            found=error.strerror or str(error),
+            allowed="a new Unix socket in a folder that is there",
+            next_step="remove what a crashed run left, or name another folder",
+        ) from error
+    return server
 
 
 @contextlib.contextmanager
-def serve_loopback(answer: Answer, *, token: str, record_path: Path) -> Iterator[str]:
+def serve_loopback(
+    answer: Answer, *, token: str, record_path: Path, models: tuple[str, ...] = ()
+) -> Iterator[str]:
     """Serve a back end on a free port of 127.0.0.1, for people and programs on this machine.
+
+    Args:
+        answer: The back end.
+        token: What a request must carry as its bearer token.
+        record_path: The wire record; appended to.
+        models: Names that ``GET /v1/models`` lists.
 
     Yields:
         The base address, such as ``http://127.0.0.1:40001/v1``.
     """
     with record_path.open("ab") as record:
-        server = _TcpServer(Gateway(answer, None, token, record))
+        server = _TcpServer(Gateway(answer, None, token, record, models))
         with _running(server):
             yield f"http://127.0.0.1:{server.server_address[1]}/v1"
 
@@ -191,11 +229,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > LARGEST_REQUEST_BYTES:
+        if "Transfer-Encoding" in self.headers or not _LENGTH.fullmatch(length):
+            self.close_connection = True  # where the body ends is not known
+            self._send(411, _error("a Content-Length is needed; chunks are not read"))
+            return
+        if int(length) > LARGEST_REQUEST_BYTES:
             self.close_connection = True
-            self._send(413, _error(f"at most {LARGEST_REQUEST_BYTES} bytes, with their length"))
+            self._send(413, _error(f"at most {LARGEST_REQUEST_BYTES} bytes"))
             return
         body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self.close_connection = True  # cut off: nothing was asked
+            return
         if not self.gateway.admits(self.headers.get("Authorization")):
             self._send(401, _error("this door opens for another token"))
             return
@@ -213,10 +258,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Say nothing: the record is the log."""
 
 
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+class _Threads(socketserver.ThreadingMixIn):
     daemon_threads = True
     block_on_close = False
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: an agent that was killed leaves its connection half open."""
+
+
+class _Server(_Threads, socketserver.UnixStreamServer):
     def __init__(self, path: str, gateway: Gateway) -> None:
         self.gateway = gateway
         super().__init__(path, _Handler)
@@ -226,24 +276,21 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         connection, _ = super().get_request()
         return connection, ("agent", 0)
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: an agent that was killed leaves its connection half open."""
 
-
-class _TcpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    daemon_threads = True
-    block_on_close = False
-
+class _TcpServer(_Threads, socketserver.TCPServer):
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         super().__init__(("127.0.0.1", 0), _Handler)
 
 
 def _shown(body: bytes) -> dict[str, Json]:
+    """Return a body as the record holds it: an object, if a reader of the line can read it."""
     try:
-        return parse(body) if body else {}
+        document = parse(body) if body else {}
+        parse(b'{"":' + (body or b"{}") + b"}")  # one level more, as in its line
     except StrictJsonError:
         return {"text": body.decode(errors="replace")}
+    return document
 
 
 def _dumps(document: dict[str, Json]) -> bytes:

@@ -53,6 +53,8 @@ def test_adding_attempts_keeps_the_mark(repository: Path) -> None:
     total = add(one, cost(Usage(), _case(repository)[1]))
     assert total.usd == "0.004155"
     assert not total.is_complete
+    twice = add(total, one)
+    assert (twice.usd, twice.unpriced) == ("0.00831", ("cache_write: 1200 tokens",))
 
 
 @given(tokens=st.integers(0, 2**40), price=st.decimals("0", "999", places=6))

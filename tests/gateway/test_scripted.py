@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchlib.contracts.policy import Rule, ScriptedCall, ScriptedPolicy, When
 from benchlib.errors import InputError
@@ -89,9 +91,9 @@ def test_a_request_that_no_rule_matches_is_refused_by_the_policys_name() -> None
 
 def test_equal_requests_give_equal_bytes_whatever_was_asked_before() -> None:
     policy = ScriptedPolicy(name="p", rules=(_rule("one", "a"),))
-    alone = response_body(scripted_answer(policy, _request(PROMPT, seed=1)), 1)
+    alone = response_body(scripted_answer(policy, _request(PROMPT, seed=1)), "1")
     scripted_answer(policy, _request(HEARD, seed=9))
-    assert response_body(scripted_answer(policy, _request(PROMPT, seed=1)), 1) == alone
+    assert response_body(scripted_answer(policy, _request(PROMPT, seed=1)), "1") == alone
     assert alone["model"] == "p"
     assert alone["system_fingerprint"] == "scripted"
 
@@ -101,9 +103,11 @@ def test_a_policy_gives_the_same_bytes_under_two_hash_seeds(repository: Path) ->
         "from benchlib.gateway import *\nfrom benchlib.gateway.openai import *\n"
         "from benchlib.contracts.policy import *\nimport json\n"
         "c = ScriptedCall(name='w', arguments={'b': '{x}', 'a': 1, 'c': True})\n"
-        "p = ScriptedPolicy(name='p', rules=(Rule(id='r', when=When(heard=('(?P<x>o)',)), calls=(c,)),))\n"
+        "r = Rule(id='r', when=When(heard=('(?P<x>o)',)), calls=(c,))\n"
+        "p = ScriptedPolicy(name='p', rules=(r,))\n"
         "m = (Message('user', 'one'), Message('tool', 'two', call_id='c'))\n"
-        "print(json.dumps(response_body(scripted_answer(p, ChatRequest('m', m, ('a', 'b'), 3)), 1)))\n"
+        "a = scripted_answer(p, ChatRequest('m', m, ('a', 'b'), 3))\n"
+        "print(json.dumps(response_body(a, '1')))\n"
     )
     outputs = {
         subprocess.run(
@@ -119,21 +123,97 @@ def test_a_policy_gives_the_same_bytes_under_two_hash_seeds(repository: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("rule", "allowed"),
+    ("rule", "field", "allowed"),
     [
-        ({"when": {"prompt": "("}, "say": "x"}, "RE2"),
-        ({"when": {"prompt": r"(a)\1"}, "say": "x"}, "RE2"),
-        ({"when": {"prompt": "(?P<mm>a)"}, "say": "{cm}"}, "mm"),
-        ({"when": {}, "calls": [{"name": "w", "arguments": {"a": "{cm}"}}]}, "named group"),
+        ({"when": {"prompt": "("}, "say": "x"}, "when.prompt", "missing )"),
+        ({"when": {"heard": ["a", r"(a)\1"]}, "say": "x"}, "when.heard[1]", "RE2"),
+        ({"when": {"not_called": ["(?=a)"]}, "say": "x"}, "when.not_called[0]", "RE2"),
+        ({"when": {"prompt": "(?P<mm>a)"}, "say": "{cm}"}, "say", "mm"),
+        ({"when": {"prompt": "(?P<mm>a)"}, "say": "{Mm}"}, "say", "mm"),
+        (
+            {"when": {}, "calls": [{"name": "w", "arguments": {"a": "{cm}"}}]},
+            "calls[0].arguments.a",
+            "there is none",
+        ),
+        ({"when": {"not_heard": ["(?P<mm>a)"]}, "say": "{mm}"}, "say", "there is none"),
     ],
 )
 def test_a_policy_that_can_not_work_is_refused_when_it_is_read(
-    tmp_path: Path, rule: dict[str, object], allowed: str
+    tmp_path: Path, rule: dict[str, object], field: str, allowed: str
 ) -> None:
     path = tmp_path / "policy.json"
     document = {"schema_version": 1, "name": "p", "rules": [{"id": "bad", **rule}]}
     path.write_text(json.dumps(document))
     with pytest.raises(InputError) as caught:
         read_policy(path)
-    assert caught.value.field == "rules bad"
+    assert caught.value.field == f"rules[0].{field}"
     assert allowed in caught.value.allowed
+
+
+def test_all_findings_of_a_policy_stand_in_one_report(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    rules = [
+        {"id": "one", "when": {"prompt": "("}, "say": "{a} and {b}"},
+        {"id": "one", "when": {}, "say": "x"},
+    ]
+    path.write_text(json.dumps({"schema_version": 1, "name": "p", "rules": rules}))
+    with pytest.raises(InputError) as caught:
+        read_policy(path)
+    fields = [part["field"] for part in caught.value.parts()]
+    assert fields == ["rules[0].when.prompt", "rules[0].say", "rules[0].say", "rules[1].id"]
+
+
+def test_doubled_braces_are_braces_so_that_code_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    call = {"name": "write", "arguments": {"content": "f'{{width}} {mm}' {} {1}"}}
+    rule = {"id": "one", "when": {"heard": ["(?P<mm>58)"]}, "calls": [call]}
+    path.write_text(json.dumps({"schema_version": 1, "name": "p", "rules": [rule]}))
+    answer = scripted_answer(read_policy(path), _request(PROMPT, HEARD))
+    assert json.loads(answer.calls[0].arguments) == {"content": "f'{width} 58' {} {1}"}
+
+
+def test_a_group_that_took_no_part_in_the_match_is_empty() -> None:
+    policy = ScriptedPolicy(
+        name="p", rules=(_rule("one", "<{unit}>", heard=[r"at 58( (?P<unit>cm))?"]),)
+    )
+    assert _said(policy, _request(PROMPT, HEARD)) == "<>"
+
+
+def test_captured_braces_are_not_filled_again() -> None:
+    policy = ScriptedPolicy(name="p", rules=(_rule("one", "{a}", heard=["(?P<a>{b})(?P<b>x)"]),))
+    assert _said(policy, _request(PROMPT, Message("tool", "{b}x"))) == "{b}"
+
+
+_TEXTS = st.text(max_size=40)
+_MESSAGES = st.lists(
+    st.builds(Message, st.sampled_from(["system", "user", "assistant", "tool"]), _TEXTS),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(
+    asked=_MESSAGES,
+    before=st.lists(_MESSAGES, max_size=3),
+    seed=st.none() | st.integers(-(2**53), 2**53),
+)
+def test_only_the_request_decides(
+    asked: list[Message], before: list[list[Message]], seed: int | None
+) -> None:
+    policy = ScriptedPolicy(
+        name="p",
+        rules=(
+            _rule("odd", "{w}", seed_below=(1, 2), heard=[r"(?P<w>\w+)"]),
+            _rule("rest", "no"),
+        ),
+    )
+    alone = scripted_answer(policy, _request(*asked, seed=seed))
+    for messages in before:
+        scripted_answer(policy, _request(*messages, seed=seed))
+    assert scripted_answer(policy, _request(*asked, seed=seed)) == alone
+
+
+def test_tokens_are_one_for_every_four_bytes_of_each_message_rounded_up() -> None:
+    policy = ScriptedPolicy(name="p", rules=(_rule("one", "12345"),))
+    usage = scripted_answer(policy, _request(Message("user", "1234"), Message("tool", "é€"))).usage
+    assert (usage.input_tokens, usage.output_tokens, usage.requests) == (1 + 2, 2, 1)
