@@ -15,11 +15,16 @@ import vl_convert
 
 from benchlib.analysis.table_files import Cell, Table
 from benchlib.analysis.tables import ALL
+from benchlib.analysis.views import delivered_items, visible
+from benchlib.contracts.trajectory import Step, Trajectory
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 MOST_MARKS = 2000
 """A chart with more marks than this says nothing to a reader; it is aggregated or refused."""
+
+LONGEST_LABEL = 60
+"""A text in a picture is cut to this many characters."""
 
 _FONT = "sans-serif"
 _OUTCOMES: Mapping[str, tuple[str, str]] = {  # letter and colour; told apart without colour too
@@ -67,6 +72,16 @@ def draw(name: str, title: str, finding: str, chart: Chart) -> ChartFile:
     return ChartFile(name, title, finding, rfc8785.dumps(spec), vl_convert.vegalite_to_svg(spec))
 
 
+def label(cell: Cell) -> str:
+    """Return a cell as a text that may stand in a picture.
+
+    A control character in a text makes the drawing library end the whole process, and a
+    picture of a long text shows nothing else; so characters are escaped and texts cut.
+    """
+    text = visible(str(cell)).replace("\n", "\\n").replace("\t", "\\t")
+    return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL]}…"
+
+
 def outcome_matrix(pairs: Table, comparison: str) -> Chart:
     """Show the outcome of each pair: challenges downwards, their pairs to the right.
 
@@ -87,7 +102,7 @@ def outcome_matrix(pairs: Table, comparison: str) -> Chart:
         outcome = str(row["outcome"] or "none")
         values.append(
             {
-                "challenge": row["challenge"],
+                "challenge": label(row["challenge"]),
                 "number": seen[row["challenge"]],
                 "outcome": outcome,
                 "letter": _OUTCOMES[outcome][0],
@@ -127,8 +142,8 @@ def pass_rates(arms: Table, comparison: str) -> Chart:
     """
     values = [
         {
-            "challenge": row["challenge"],
-            "arm": f"{row['arm']} ({row['condition']})",
+            "challenge": label(row["challenge"]),
+            "arm": label(f"{row['arm']} ({row['condition']})"),
             "rate": _number(row["passes"]) / _number(row["attempts"]),
             "lower": _number(row["lower"]),
             "upper": _number(row["upper"]),
@@ -159,6 +174,48 @@ def _rates(values: Sequence[Mapping[str, object]]) -> Chart:
         x="rate:Q", shape=alt.Shape("arm:N", title="arm", sort=None)
     )
     return _styled(alt.layer(intervals, points))
+
+
+def timeline(control: Trajectory | None, treatment: Trajectory | None) -> Chart:
+    """Show both arms step by step: who spoke, and where memory was delivered.
+
+    Args:
+        control: The control arm's session; None where it left none.
+        treatment: The treatment arm's session.
+
+    Returns:
+        The chart; no text of the session is in it.
+    """
+    values = [
+        {"arm": arm, "step": step.step_id, "who": _who(step)}
+        for arm, session in (("control", control), ("treatment", treatment))
+        for step in (session.steps if session else ())[: MOST_MARKS // 2]
+    ]
+    if not values:
+        return sentence("Neither arm left a trajectory.")
+    who = ["runner's prompt", "harness or memory", "agent", "agent, memory delivered"]
+    chart: Chart = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("arm:N", title=None, sort=None),
+            shape=alt.Shape("who:N", title="who spoke", scale=alt.Scale(domain=who)),
+            color=alt.Color(
+                "who:N",
+                title="who spoke",
+                scale=alt.Scale(domain=who, range=["#555555", "#7a4b00", "#1f5fa8", "#a3341f"]),
+            ),
+        )
+        .properties(width=560, height=90)
+    )
+    return chart
+
+
+def _who(step: Step) -> str:
+    names = {"user": "runner's prompt", "system": "harness or memory", "agent": "agent"}
+    is_told = step.source == "agent" and delivered_items(step)
+    return "agent, memory delivered" if is_told else names[step.source]
 
 
 def sentence(text: str) -> Chart:

@@ -175,7 +175,7 @@ def execute_plan(
         except BenchlibError as error:
             _write_failure(out, record, error, outcome)
             raise
-        index = _index(plan, digest, values, tables)
+        index = tables_index(plan, digest, values, tables)
         made = Execution(plan, record, index, tables, out)
         _publish(made, outcome, overwrite=overwrite)
     return made
@@ -370,12 +370,20 @@ def _folder_of(table: Table) -> str:
     return "tables" if table.status == "promised" else "exploratory"
 
 
-def _index(
+def tables_index(
     plan: FrozenPlan,
     digest: str,
     values: Mapping[str, ParameterValue],
     tables: Mapping[str, Table],
 ) -> TablesIndex:
+    """Return the index of a run's tables, by id.
+
+    Args:
+        plan: The plan that made them.
+        digest: Of the inputs.
+        values: The parameters.
+        tables: The tables by id.
+    """
     entries = tuple(
         TableEntry(
             id=name,

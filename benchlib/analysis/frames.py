@@ -139,6 +139,19 @@ def load(inputs: str | Path = "in") -> Receipts:
     return load_receipts(read_file(Cohort, folder / "cohort.json"), folder / "receipts")
 
 
+def load_folders(*, cohort: str | Path, receipts: str | Path) -> Receipts:
+    """Read a cohort's folder and the folder of its receipts, as they lie in a repository.
+
+    Args:
+        cohort: The folder that holds ``cohort.json``.
+        receipts: The folder of its receipts.
+
+    Returns:
+        The frames; see ``load`` for what is refused.
+    """
+    return load_receipts(read_file(Cohort, Path(cohort) / "cohort.json"), Path(receipts))
+
+
 def load_receipts(cohort: Cohort, root: Path) -> Receipts:
     """Read all receipts of a cohort version; see ``load``.
 

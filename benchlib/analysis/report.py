@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from benchlib.analysis.charts import ChartFile, draw, outcome_matrix, pass_rates
 from benchlib.analysis.execute import Execution
@@ -140,9 +141,9 @@ def render(report: Report, charts: Sequence[ChartFile]) -> str:
         )
     execution = report.execution
     return _template().render(
-        title=visible(report.cohort.title),
+        title=report.cohort.title,
         cohort=report.cohort,
-        cohort_place=visible(report.cohort_place),
+        cohort_place=report.cohort_place,
         is_scripted=report.cohort.model.kind == "scripted",
         warnings=[*report.remarks, *_imbalances(report)],
         answers=list(_answers(report)),
@@ -162,12 +163,20 @@ def render(report: Report, charts: Sequence[ChartFile]) -> str:
 def _template() -> jinja2.Template:
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        loader=loader,
+        autoescape=True,
+        finalize=_seen,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
     )
-    environment.filters["shown"] = lambda cell: visible(shown(cell))
-    environment.filters["visible"] = visible
-    environment.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
+    environment.filters["shown"] = shown
+    environment.filters["base64"] = lambda text: Markup(base64.b64encode(text.encode()).decode())  # noqa: S704 - base64 holds no markup
     return environment.get_template("report.html.j2")
+
+
+def _seen(value: object) -> object:
+    """Show every character of every text that the page holds; markup of our own stays."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _answers(report: Report) -> Iterator[str]:

@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
+from benchlib.analysis.frames import Receipts
 from benchlib.contracts.attempt import ArmReceipt
 from benchlib.contracts.pair import PairReceipt
 from benchlib.contracts.reading import read_file
@@ -106,6 +109,46 @@ def latest_attempt(receipts: Path, pair: str) -> str:
     return max(attempts, key=lambda name: int(name.removeprefix("a")))
 
 
+def pair_list(receipts: Receipts) -> Html:
+    """Show every started attempt: which pair, what became of it, and whether it counts.
+
+    Args:
+        receipts: The frames of a cohort version.
+
+    Returns:
+        A table with one row per attempt.
+    """
+    names = ("pair", "attempt", "challenge", "control", "treatment", "status", "outcome", "reason")
+    head = "".join(f'<th scope="col">{name}</th>' for name in (*names, "counts"))
+    rows = []
+    for row in receipts.pairs.to_dict("records"):
+        cells = ["" if pd.isna(row[name]) else str(row[name]) for name in names]
+        cells.append("yes" if row["counts"] else "no")
+        rows.append(f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in cells)}</tr>")
+    caption = "<caption>Every started attempt</caption>"
+    body = f"<tbody>{''.join(rows)}</tbody>"
+    return Html(f"<table>{caption}<thead><tr>{head}</tr></thead>{body}</table>")
+
+
+def first_pair(receipts: Receipts) -> str:
+    """Return the first pair whose outcome memory changed, else the first that was started.
+
+    Raises:
+        InputError: Nothing was started yet.
+    """
+    pairs = receipts.pairs
+    changed = pairs[pairs["outcome"].isin(["gained", "lost"])]
+    for frame in (changed, pairs):
+        if len(frame):
+            return str(frame["pair"].iloc[0])
+    raise InputError(
+        f"receipts of {receipts.cohort.id}",
+        found=InWords("no attempt"),
+        allowed="at least one started pair",
+        next_step="run the cohort first",
+    )
+
+
 def pair_view(receipts: Path, pair: str, attempt: str | None = None) -> Html:
     """Show both arms of an attempt: what became of them, and each step in the open.
 
@@ -162,6 +205,17 @@ def _facts(arm: ArmReceipt) -> str:
         f"model {arm.model} ({arm.model_kind})",
     ]
     return f"<ul>{''.join(f'<li>{_escaped(line)}</li>' for line in words)}</ul>"
+
+
+def delivered_items(step: Step) -> list[str]:
+    """Return the ids of the memory items that a tool or the harness put into a step.
+
+    Args:
+        step: A step of a trajectory; an agent's own words count for nothing.
+    """
+    told = [result.content or "" for result in step.observation.results] if step.observation else []
+    told += [step.message] if step.source == "system" else []
+    return [match["item"] for text in told for match in _MARK.finditer(text)]
 
 
 def trajectory_view(trajectory: Trajectory) -> Html:

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchlib.analysis import tables
 from benchlib.analysis.declarations import AnalysisLock, Library
+from benchlib.analysis.emission import declared_rows
+from benchlib.analysis.execute import Execution, ExecutionRecord, tables_index
+from benchlib.analysis.frames import load
 from benchlib.analysis.plans import FrozenPlan, read_plan
-from benchlib.analysis.table_files import sha256
+from benchlib.analysis.table_files import build_table, sha256
 from benchlib.contracts.attempt import (
     ArmReceipt,
     Delivered,
@@ -41,6 +45,7 @@ from benchlib.contracts.trajectory import (
 from benchlib.contracts.usage import Usage
 
 CASES = Path(__file__).parents[1] / "cases" / "notebooks"
+PRIMARY = Path(__file__).parents[2] / "notebooks" / "plans" / "primary.ipynb"
 DECLARED = {
     "outputs": [
         {
@@ -320,3 +325,33 @@ def trajectory(arm: ArmReceipt, text: str = "look in the notes") -> Trajectory:
             Step(step_id=4, source="agent", message="Done."),
         ),
     )
+
+
+def executed(builder: ReceiptsBuilder, out: Path) -> Execution:
+    """Return what a run of the primary plan gives, made in this process without a kernel."""
+    plan = read_plan(PRIMARY, place="notebooks/plans/primary.ipynb")
+    receipts = load(builder.root)
+    made = {}
+    for output in plan.outputs:
+        settings = {"alpha_ppm": 50_000} if output.id == "arms" else {}
+        frame = getattr(tables, output.id)(receipts, **settings)
+        rows = declared_rows(output, frame)
+        made[output.id] = build_table("test", output, rows, plan.plan_sha256)
+    record = ExecutionRecord(
+        status="completed",
+        plan=plan.place,
+        plan_sha256=plan.plan_sha256,
+        inputs_sha256=SHA["a"],
+        parameters={},
+        network="isolated",
+        files="scratch-only",
+        isolation="bubblewrap",
+        python="3.11",
+        other_versions=(),
+        libraries=(),
+        milliseconds=1,
+        cell_milliseconds=(),
+        error=None,
+        traceback=(),
+    )
+    return Execution(plan, record, tables_index(plan, SHA["a"], {}, made), made, out)
