@@ -19,8 +19,11 @@ from benchlib.stats.median_interval import RankInterval, median_interval
 from benchlib.stats.min_p import min_p
 from benchlib.stats.paired_permutation import paired_permutation_test
 from benchlib.stats.pass_at_k import pass_at_k, pass_hat_k
+from benchlib.stats.plan_size import PlanRow, PlanSize, plan_size
+from benchlib.stats.power import Power, mcnemar_power
 from benchlib.stats.printing import print_value
 from benchlib.stats.result import ExactTest, Interval, Result
+from benchlib.stats.sample_size import SampleSize, mcnemar_sample_size
 from benchlib.stats.sequential import (
     Boundaries,
     StoppingPlan,
@@ -29,6 +32,10 @@ from benchlib.stats.sequential import (
     sequential_plan,
 )
 from benchlib.stats.sign_test import SignTest, sign_test
+from benchlib.stats.smallest_difference import (
+    SmallestDifference,
+    smallest_detectable_difference,
+)
 from benchlib.stats.stratified import stratified_exact_test
 from benchlib.stats.wilcoxon import SignedRankTest, wilcoxon_signed_rank
 
@@ -38,10 +45,15 @@ __all__ = [
     "Evalue",
     "ExactTest",
     "Interval",
+    "PlanRow",
+    "PlanSize",
+    "Power",
     "RankInterval",
     "Result",
+    "SampleSize",
     "SignTest",
     "SignedRankTest",
+    "SmallestDifference",
     "StoppingPlan",
     "binomial_interval",
     "binomial_test",
@@ -51,17 +63,21 @@ __all__ = [
     "hodges_lehmann",
     "holm",
     "mcnemar_exact",
+    "mcnemar_power",
+    "mcnemar_sample_size",
     "mcnemar_test",
     "median_interval",
     "min_p",
     "paired_permutation_test",
     "pass_at_k",
     "pass_hat_k",
+    "plan_size",
     "print_value",
     "sequential_boundaries",
     "sequential_p_value",
     "sequential_plan",
     "sign_test",
+    "smallest_detectable_difference",
     "stratified_exact_test",
     "wilcoxon_signed_rank",
 ]
