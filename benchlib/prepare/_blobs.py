@@ -11,10 +11,13 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple, Self
 
-from benchlib.contracts.tree import EXECUTABLE, LINK, TreeEntry
+from benchlib.contracts.tree import EXECUTABLE, LINK, TreeEntry, laid_permissions
 from benchlib.errors import InputError
 from benchlib.prepare._git import ObjectStore, last_line
 from benchlib.prepare._listing import Listed
@@ -32,8 +35,12 @@ LFS_FIRST_LINES = tuple(
 LFS_LARGEST_BYTES = 1023
 """The format's own bound: a pointer file is smaller than 1024 bytes."""
 
-_CHUNK = 1 << 20
+LARGEST_IN_ONE_BYTES = 1 << 20
+"""A larger blob is copied in parts, so that memory does not grow with it."""
+
 _PIPE_BYTES = 1 << 20
+_BATCH_BYTES = 1 << 20
+_MOST_BATCHES = 4
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -60,7 +67,7 @@ class TreeWriter:
     """
 
     def __init__(self, root: Path, declared_pointers: frozenset[str]) -> None:
-        self.entries: list[TreeEntry] = []
+        self.entries: list[TreeEntry] = []  # in the order of their paths' bytes
         self.targets: dict[str, str] = {}  # of links
         self.lfs_pointers: set[str] = set()
         self.refusals: list[Refusal] = []
@@ -84,56 +91,49 @@ class TreeWriter:
             wanted.write("".join(f"{entry.object_id}\n" for entry in listed).encode())
             wanted.seek(0)
             process = store.start("cat-file", "--batch", "--buffer", stdin=wanted)
-        with process:
-            if process.stdout is None or process.stderr is None:
-                msg = "a process that was started with pipes has none"
-                raise AssertionError(msg)
-            fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        with process, Digester(self.entries) as digester:
+            blobs = BlobStream(process)
             try:
                 for entry in listed:
-                    self._write_one(process.stdout, entry)
-            except _DamagedError as error:
+                    self._write_one(blobs, entry, digester)
+            except DamagedError as error:
                 process.kill()
-                raise _damaged(process, error.entry) from error
+                raise _damaged(process, entry) from error
+            except BaseException:
+                process.kill()
+                raise
+        self.entries.sort(key=lambda entry: os.fsencode(entry.path))
         self._make_links()
 
-    def _write_one(self, stream: IO[bytes], entry: Listed) -> None:
-        head = stream.readline()
-        if head.endswith(b" missing\n"):
+    def _write_one(self, blobs: BlobStream, entry: Listed, digester: Digester) -> None:
+        size = blobs.next_size()
+        if size is None:
             self._refuse_missing(entry)
-            return
-        if not head.endswith(b"\n"):
-            raise _DamagedError(entry)
-        size = int(head[head.rindex(b" ") :])
-        if entry.mode == LINK:
-            self._keep_link(entry, _exactly(stream, size, entry))
-        elif size > _CHUNK:
-            self._copy(stream, size, entry)
+        elif entry.mode == LINK:
+            self._keep_link(entry, bytes(blobs.content(size)))
+        elif size > LARGEST_IN_ONE_BYTES:
+            self._copy(blobs, size, entry)
         else:
-            self._write_small(entry, _exactly(stream, size, entry))
-        stream.read(1)
+            content = blobs.content(size)
+            if size <= LFS_LARGEST_BYTES and is_lfs_pointer(bytes(content)):
+                self._see_pointer(entry)
+            handle = self._create(entry)
+            try:
+                _write_all(handle, content)
+            finally:
+                os.close(handle)
+            digester.add(entry, content)
 
-    def _write_small(self, entry: Listed, content: bytes) -> None:
-        if content.startswith(b"version ") and is_lfs_pointer(content):
-            self._see_pointer(entry)
+    def _copy(self, blobs: BlobStream, size: int, entry: Listed) -> None:
+        digest = hashlib.sha256()
         handle = self._create(entry)
         try:
-            if content:
-                os.write(handle, content)
+            for chunk in blobs.chunks(size):
+                _write_all(handle, chunk)
+                digest.update(chunk)
         finally:
             os.close(handle)
-        self._add(entry, len(content), hashlib.sha256(content).hexdigest())
-
-    def _copy(self, stream: IO[bytes], size: int, entry: Listed) -> None:
-        digest = hashlib.sha256()
-        with os.fdopen(self._create(entry), "wb", buffering=0) as file:
-            left = size
-            while left:
-                chunk = _exactly(stream, min(left, _CHUNK), entry)
-                file.write(chunk)
-                digest.update(chunk)
-                left -= len(chunk)
-        self._add(entry, size, digest.hexdigest())
+        self.entries.append(_tree_entry(entry, size, digest.hexdigest()))
 
     def _create(self, entry: Listed) -> int:
         folder = entry.path.rpartition("/")[0]
@@ -155,10 +155,6 @@ class TreeWriter:
             os.chmod(location, 0o755)  # noqa: PTH101, S103 - as above; agents read it
         self._folders.add(folder)
 
-    def _add(self, entry: Listed, size: int, sha256: str) -> None:
-        permissions = 0o755 if entry.mode == EXECUTABLE else 0o644
-        self.entries.append(TreeEntry(entry.path, entry.mode, size, sha256, permissions))
-
     def _keep_link(self, entry: Listed, content: bytes) -> None:
         fault = _target_fault(content)
         if fault:
@@ -173,7 +169,7 @@ class TreeWriter:
             return
         self.targets[entry.path] = content.decode()
         digest = hashlib.sha256(content).hexdigest()
-        self.entries.append(TreeEntry(entry.path, LINK, len(content), digest, 0o777))
+        self.entries.append(_tree_entry(entry, len(content), digest))
 
     def _make_links(self) -> None:
         """Make the links once no file is left to write."""
@@ -206,19 +202,117 @@ class TreeWriter:
         )
 
 
-class _DamagedError(Exception):
-    """Git stopped in the middle of an object."""
-
-    def __init__(self, entry: Listed) -> None:
-        self.entry = entry
-        super().__init__(entry.path)
+class DamagedError(Exception):
+    """Git stopped in the middle."""
 
 
-def _exactly(stream: IO[bytes], size: int, entry: Listed) -> bytes:
-    content = stream.read(size)
-    if len(content) != size:
-        raise _DamagedError(entry)
-    return content
+class BlobStream:
+    """Reads what `git cat-file --batch` prints: a head per object, its content, a newline.
+
+    Args:
+        process: Git, started with a pipe.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        if process.stdout is None:
+            msg = "a process that was started with a pipe has none"
+            raise AssertionError(msg)
+        self._handle = process.stdout.fileno()
+        fcntl.fcntl(self._handle, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self._buffer = b""
+        self._at = 0
+
+    def next_size(self) -> int | None:
+        """Read the next head: the object's size, or None if the store does not hold it."""
+        while (end := self._buffer.find(b"\n", self._at)) < 0:
+            self._fill()
+        head = self._buffer[self._at : end]
+        self._at = end + 1
+        if head.endswith(b" missing"):
+            return None
+        return int(head[head.rindex(b" ") :])
+
+    def content(self, size: int) -> memoryview:
+        """Return a small object's content; nothing is copied."""
+        while len(self._buffer) - self._at <= size:
+            self._fill()
+        start = self._at
+        self._at += size + 1
+        return memoryview(self._buffer)[start : start + size]
+
+    def chunks(self, size: int) -> Iterator[memoryview]:
+        """Yield a large object's content in parts."""
+        while size:
+            if self._at == len(self._buffer):
+                self._fill()
+            part = memoryview(self._buffer)[self._at : self._at + size]
+            self._at += len(part)
+            size -= len(part)
+            yield part
+        self.content(0)
+
+    def _fill(self) -> None:
+        more = os.read(self._handle, _PIPE_BYTES)
+        if not more:
+            raise DamagedError
+        self._buffer = self._buffer[self._at :] + more
+        self._at = 0
+
+
+class Digester:
+    """Digests contents on a second thread while the first one waits for the disk.
+
+    Args:
+        entries: Where the finished entries go.
+    """
+
+    def __init__(self, entries: list[TreeEntry]) -> None:
+        self._entries = entries
+        self._pool = ThreadPoolExecutor(1)
+        self._batch: list[tuple[Listed, memoryview]] = []
+        self._batch_bytes = 0
+        self._running: deque[Future[list[TreeEntry]]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hand_over()
+        while self._running:
+            self._take()
+        self._pool.shutdown()
+
+    def add(self, entry: Listed, content: memoryview) -> None:
+        """Digest one content, soon."""
+        self._batch.append((entry, content))
+        self._batch_bytes += len(content)
+        if self._batch_bytes >= _BATCH_BYTES:
+            self._hand_over()
+            if len(self._running) > _MOST_BATCHES:
+                self._take()
+
+    def _hand_over(self) -> None:
+        self._running.append(self._pool.submit(_digest_all, self._batch))
+        self._batch, self._batch_bytes = [], 0
+
+    def _take(self) -> None:
+        self._entries += self._running.popleft().result()
+
+
+def _digest_all(batch: list[tuple[Listed, memoryview]]) -> list[TreeEntry]:
+    return [
+        _tree_entry(entry, len(content), hashlib.sha256(content).hexdigest())
+        for entry, content in batch
+    ]
+
+
+def _tree_entry(entry: Listed, size: int, sha256: str) -> TreeEntry:
+    return TreeEntry(entry.path, entry.mode, size, sha256, laid_permissions(entry.mode))
+
+
+def _write_all(handle: int, content: memoryview) -> None:
+    while content:
+        content = content[os.write(handle, content) :]
 
 
 def _damaged(process: subprocess.Popen[bytes], entry: Listed) -> InputError:

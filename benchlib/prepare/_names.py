@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator
 
@@ -54,12 +55,19 @@ def _clashes(paths: Collection[str]) -> dict[str, str]:
     joined = folded("\n".join(names))
     if len(set(joined.split("\n"))) == len(names):  # one call for all: the ordinary case
         return both
-    found = collisions(paths)
     return both | {
-        path: f"equal to {earlier!a} where case or composition of characters is not kept"
-        for clash, earlier in found
+        path: f"equal to {other!a} where case or composition of characters is not kept"
+        for clash, other in map(_the_odd_one_first, collisions(paths))
         for path in _at_or_below(paths, clash)
     }
+
+
+def _the_odd_one_first(pair: tuple[str, str]) -> tuple[str, str]:
+    """Blame the spelling that is not composed; else the later one, as the pair says."""
+    later, earlier = pair
+    if unicodedata.is_normalized("NFC", later) and not unicodedata.is_normalized("NFC", earlier):
+        return earlier, later
+    return pair
 
 
 def _at_or_below(paths: Collection[str], name: str) -> list[str]:
