@@ -9,7 +9,7 @@ comes with the first harness that asks for it.
 
 from __future__ import annotations
 
-from benchlib.gateway.meter import add, cost, require_priced
+from benchlib.gateway.meter import add, cost, require_priced, usage_differences
 from benchlib.gateway.openai import BadRequestError, ChatAnswer, ChatRequest
 from benchlib.gateway.record import (
     CHAT_PATH,
@@ -40,5 +40,6 @@ __all__ = [
     "scripted_answer",
     "serve",
     "serve_loopback",
+    "usage_differences",
     "usage_of",
 ]

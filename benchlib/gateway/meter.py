@@ -73,6 +73,27 @@ def require_priced(prices: PriceTable) -> None:
         )
 
 
+def usage_differences(metered: Usage, told: Usage) -> tuple[str, ...]:
+    """Say where an agent's own log differs from the meter, which decides.
+
+    Args:
+        metered: What the gateway measured.
+        told: What the log of the same run says.
+
+    Returns:
+        One phrase for each field that differs.
+
+    Example:
+        >>> usage_differences(Usage(output_tokens=3), Usage(output_tokens=2))
+        ('output_tokens: 3 metered, 2 in the log',)
+    """
+    return tuple(
+        f"{name}: {getattr(metered, name)} metered, {getattr(told, name)} in the log"
+        for name in Usage.model_fields
+        if getattr(metered, name) != getattr(told, name)
+    )
+
+
 def _cost(usd: Decimal, unpriced: tuple[str, ...]) -> Cost:
     micro = _EXACT.multiply(usd, _PER).to_integral_value(ROUND_CEILING)
     text = format(usd.normalize(_EXACT), "f")

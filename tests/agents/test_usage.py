@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchlib.agents import count_usage
 from benchlib.contracts.usage import Usage
+from benchlib.gateway import usage_differences
 
 
 def _lines(repository: Path, *names: str) -> list[bytes]:
@@ -31,6 +32,25 @@ def test_case_9_sub_agents_are_added(repository: Path) -> None:
         cache_write_tokens=600,
         output_tokens=170,
         requests=3,
+    )
+
+
+def test_case_9_the_meter_decides_and_a_difference_is_told(repository: Path) -> None:
+    metered = Usage(
+        input_tokens=315,
+        cache_read_tokens=2200,
+        cache_write_tokens=600,
+        output_tokens=170,
+        requests=3,
+    )
+    whole = count_usage(_lines(repository, "usage_main.jsonl", "usage_subagent.jsonl"))
+    assert usage_differences(metered, whole) == ()
+    main_alone = count_usage(_lines(repository, "usage_main.jsonl"))
+    assert usage_differences(metered, main_alone) == (
+        "input_tokens: 315 metered, 15 in the log",
+        "cache_write_tokens: 600 metered, 200 in the log",
+        "output_tokens: 170 metered, 120 in the log",
+        "requests: 3 metered, 2 in the log",
     )
 
 
