@@ -541,7 +541,7 @@ class Memory:
         except (KeyError, TypeError, AttributeError) as error:
             raise ProviderError(f"memory: a list of tools of another shape: {error!r}") from error
 
-    def recall(self, prompt: str) -> str:
+    def retrieve(self, prompt: str) -> str:
         """Return what the memory has to say to a prompt, marked; empty when it has nothing.
 
         Raises:
@@ -669,9 +669,9 @@ def run_step(task: Mapping[str, Json], step: int, door: Door, session: Session) 
     if not session.holds(type="message", role="user", task_step=step):
         prompt = task["prompts"][step - 1]
         if memory and not session.holds(channel="prompt-retrieval", task_step=step):
-            recalled = memory.recall(prompt)
-            if recalled:
-                say("system", recalled, "prompt-retrieval")
+            found = memory.retrieve(prompt)
+            if found:
+                say("system", found, "prompt-retrieval")
         say("user", prompt)
     for call in session.unanswered():
         result = {"call_id": call["id"], "name": call["name"], "content": _INTERRUPTED}

@@ -17,10 +17,10 @@ from benchlib.contracts.boundaries import JudgedProcess, Sandbox
 from benchlib.contracts.files import write_atomically
 from benchlib.contracts.plan import OpenPlan, PinnedTree, PlanLock, VerifierProof
 from benchlib.contracts.reading import read_file
-from benchlib.errors import DriftError, InputError
-from benchlib.grade import prove
+from benchlib.errors import DriftError, InputError, RefusedError
+from benchlib.grade import prove, rehearse
 from benchlib.records.cohort_files import CohortFiles, inputs_of, raise_all, read_cohort
-from benchlib.run import Prepared, prepare_workspace
+from benchlib.run import Prepared, audit, prepare_workspace
 
 LOCK_NAME = "plan.lock.json"
 
@@ -67,12 +67,21 @@ def freeze(
     with tempfile.TemporaryDirectory(prefix="w-") as scratch:
         for challenge, fixture in files.workspaces:
             progress(f"preparing {challenge} on {fixture}")
+            sandbox.preflight(files.challenges[challenge].environment)
             prepared = prepare_workspace(
-                files, challenge, fixture, work=Path(scratch), sandbox=sandbox
+                files.cohort,
+                files.challenges[challenge],
+                files.fixtures[fixture],
+                root=root,
+                work=Path(scratch),
+                sandbox=sandbox,
             )
+            sandbox.load(prepared.sealed)
             trees.append(_pinned_tree(prepared))
             progress(f"proving the verifier of {challenge}")
             proofs.append(_prove(files, prepared, sandbox, Path(scratch) / f"proof-{challenge}"))
+            progress(f"rehearsing the reference solution of {challenge}")
+            _rehearse(files, prepared, sandbox)
     pin_plan(plan, root)
     return write_lock(
         files,
@@ -81,6 +90,23 @@ def freeze(
         proofs=tuple(proofs),
         overwrite=overwrite,
     )
+
+
+def _rehearse(files: CohortFiles, prepared: Prepared, sandbox: Sandbox) -> None:
+    """Run the reference solution as an agent under the audit, before anybody pays for one."""
+    challenge = prepared.challenge
+    solution = files.root / challenge.reference_solution.path
+    report = rehearse(challenge, prepared.sealed, solution, sandbox=sandbox, audit=audit)
+    if report.undeclared:
+        lines = sorted({one.declare_with or one.path for one in report.undeclared})
+        paths = ", ".join(one.path for one in report.undeclared)
+        raise RefusedError(
+            str(files.root / "challenges" / f"{challenge.id}.json"),
+            "allowed_outputs",
+            found=f"the reference solution and its check also write {paths}",
+            allowed="outputs that cover all that a correct agent and its tools write",
+            next_step=f"add {', '.join(lines)}",
+        )
 
 
 def _pinned_tree(prepared: Prepared) -> PinnedTree:

@@ -65,7 +65,11 @@ class Journal:
                 next_step="wait for it to end, or choose another --output",
             ) from error
         sync_folder(self.path.parent)
-        self._load()
+        try:
+            self._load()
+        except BaseException:
+            self._file.close()
+            raise
         return self
 
     def __exit__(

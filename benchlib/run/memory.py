@@ -17,7 +17,16 @@ from benchlib.contracts.attempt import ArmName
 from benchlib.contracts.provisioner import MemoryEvidence, ProvisionerCall
 from benchlib.errors import OutsideError
 from benchlib.gateway import CallMemory
-from benchlib.memory import MemoryTools, ProvisionerError, destroy, read_back, restore
+from benchlib.memory import (
+    MemoryTools,
+    ProvisionerError,
+    Restored,
+    destroy,
+    destroy_after_crash,
+    read_after,
+    read_back,
+    restore,
+)
 from benchlib.run.journal import attempts
 from benchlib.run.runner import ARMS, Attempt, Runner
 
@@ -28,7 +37,7 @@ class Memory:
 
     identity: str
     working: Path
-    project: str | None = None
+    restored: Restored | None = None
     evidence: MemoryEvidence | None = None
     failure: ProvisionerError | None = None
 
@@ -79,7 +88,6 @@ def _restore(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory) ->
         arm=name,
         run_identity=memory.identity,
     )
-    memory.working.mkdir(parents=True)
     try:
         restored = restore(
             runner.provisioner,
@@ -89,7 +97,7 @@ def _restore(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory) ->
             run_identity=memory.identity,
             working=memory.working,
         )
-        memory.project = restored.project
+        memory.restored = restored
         runner.journal.append(
             "restored",
             pair=attempt.pair.id,
@@ -98,7 +106,12 @@ def _restore(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory) ->
             run_identity=memory.identity,
             project=restored.project,
         )
-        memory.evidence = read_back(runner.provisioner, restored, fixture=fixture)
+        memory.evidence = read_back(
+            runner.provisioner,
+            restored,
+            fixture=fixture,
+            unspeakable=(runner.plan.cohort.id, attempt.pair.challenge, attempt.pair.fixture),
+        )
     except ProvisionerError as error:
         memory.failure = error
 
@@ -113,9 +126,8 @@ def _destroy(
         arm=name,
         run_identity=memory.identity,
     )
-    call = destroy(
-        runner.provisioner, project=memory.project or memory.identity, working=memory.working
-    )
+    project = memory.restored.project if memory.restored else memory.identity
+    call = destroy(runner.provisioner, project=project, working=memory.working)
     if call.reason is None:
         shutil.rmtree(memory.working, ignore_errors=True)
         runner.journal.append(
@@ -132,10 +144,19 @@ def serve_memory(
     runner: Runner, memory: Memory | None, stack: contextlib.ExitStack
 ) -> CallMemory | None:
     """Start the memory system's tool server beside the runner; the arm sees only the door."""
-    if memory is None or memory.failure or memory.project is None:
+    if memory is None or memory.failure or memory.restored is None:
         return None
-    server = MemoryTools(runner.provisioner, project=memory.project, working=memory.working)
+    server = MemoryTools(
+        runner.provisioner, project=memory.restored.project, working=memory.working
+    )
     return stack.enter_context(server).handle
+
+
+def evidence_after(runner: Runner, memory: Memory | None) -> MemoryEvidence | None:
+    """Read an arm's memory once more after its agent; the receipt carries both digests."""
+    if memory is None or memory.restored is None or memory.evidence is None:
+        return None
+    return read_after(runner.provisioner, memory.restored, memory.evidence)
 
 
 def clean_up_memories(runner: Runner) -> tuple[str, ...]:
@@ -159,10 +180,13 @@ def clean_up_memories(runner: Runner) -> tuple[str, ...]:
 def _destroy_left(
     runner: Runner, pair: str, attempt: str, identity: str, project: str | None
 ) -> None:
-    working = runner.work / "m" / identity
-    working.mkdir(parents=True, exist_ok=True)  # its call needs a folder, also when it is gone
     runner.journal.append("destroy-started", pair=pair, attempt=attempt, run_identity=identity)
-    call = destroy(runner.provisioner, project=project or identity, working=working)
+    call = destroy_after_crash(
+        runner.provisioner,
+        run_identity=identity,
+        project=project,
+        working=runner.work / "m" / identity,
+    )
     if call.reason is not None:
         raise OutsideError(
             f"{runner.plan.cohort.provisioner.name}: destroy {project or identity}",
@@ -170,5 +194,4 @@ def _destroy_left(
             allowed="a memory that can be destroyed",
             next_step="end it by hand, then --resume",
         )
-    shutil.rmtree(working, ignore_errors=True)
     runner.journal.append("destroyed", pair=pair, attempt=attempt, run_identity=identity)

@@ -41,7 +41,7 @@ from benchlib.errors import escaped
 from benchlib.gateway import read_wire
 from benchlib.grade import changed
 from benchlib.run.arm import ArmPlan, ArmTools, model_identity, run_arm
-from benchlib.run.memory import Memory, memories_of, serve_memory
+from benchlib.run.memory import Memory, evidence_after, memories_of, serve_memory
 from benchlib.run.premise import check_premise
 from benchlib.run.preparation import Prepared
 from benchlib.run.runner import ARMS, Attempt, Runner, arm_order
@@ -171,7 +171,8 @@ def _run_one(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory | N
                 scratch=scratch,
                 clock=runner.clock,
             )
-            return run_arm(plan, tools)
+            receipt = run_arm(plan, tools)
+        return receipt.model_copy(update={"memory": evidence_after(runner, memory)})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -231,7 +232,7 @@ def comparability_key(plan: OpenPlan, pair: PlannedPair, prepared: Prepared) -> 
     Returns:
         The key; the build under test is not part of it.
     """
-    limits = {
+    limits: dict[str, str | int] = {
         "environment": prepared.challenge.environment.canonical_sha256(),
         "agent_timeout_seconds": prepared.challenge.agent_timeout_seconds,
         "agent": plan.cohort.agent.canonical_sha256(),
@@ -246,5 +247,5 @@ def comparability_key(plan: OpenPlan, pair: PlannedPair, prepared: Prepared) -> 
         manifest_sha256=prepared.sealed.sha256,
         verifier_sha256=prepared.challenge.verifier.sha256,
         source_commit=prepared.preparation.tree.commit,
-        limits_sha256=hashlib.sha256(rfc8785.dumps(limits)).hexdigest(),
+        limits_sha256=hashlib.sha256(rfc8785.dumps({**limits})).hexdigest(),
     )

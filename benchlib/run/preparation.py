@@ -6,27 +6,29 @@ before anything is spent.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlib.contracts.boundaries import Adapter, ArmPaths, Sandbox, SealedWorkspace, Task
+from benchlib.agents import adapter_for
+from benchlib.contracts.boundaries import Sandbox, SealedWorkspace, Task
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.cohort import Cohort
 from benchlib.contracts.fixture import Fixture
 from benchlib.contracts.pair import Preparation
-from benchlib.errors import RefusedError
+from benchlib.errors import RefusedError, escaped
 from benchlib.prepare import (
     BuiltTree,
     Surfaces,
-    Vocabulary,
     build_tree,
     certify,
     redact,
     seal,
     tree_on_disk,
+    visible_text,
+    vocabulary_of,
 )
+
+PREBUILD_OUTPUT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,38 @@ def prepare_workspace(
         InputError: The corpus is not what the fixture pins, or holds what it does not declare.
         RefusedError: Certification found something, or the prebuild failed.
     """
+    ready, preparation = examine_workspace(
+        cohort, challenge, fixture, root=root, work=work, sandbox=sandbox
+    )
+    return Prepared(challenge, fixture, seal(ready, preparation.certification), preparation)
+
+
+def examine_workspace(
+    cohort: Cohort,
+    challenge: Challenge,
+    fixture: Fixture,
+    *,
+    root: Path,
+    work: Path,
+    sandbox: Sandbox,
+) -> tuple[BuiltTree, Preparation]:
+    """Build, redact and judge a workspace, whatever the judgement is.
+
+    Args:
+        cohort: As for ``prepare_workspace``, like all others.
+        challenge: The question.
+        fixture: Its evidence.
+        root: The cohort's folder.
+        work: A folder for trees.
+        sandbox: Where the prebuild runs, and what stands around a workspace.
+
+    Returns:
+        The tree, and the receipts with every finding.
+
+    Raises:
+        InputError: The corpus is not what the fixture pins, or holds what it does not declare.
+        RefusedError: The prebuild failed.
+    """
     built = build_tree(
         fixture.corpus,
         base=root,
@@ -72,18 +106,92 @@ def prepare_workspace(
         declarations=fixture.declarations,
     )
     clean, redaction = redact(built, fixture.declarations)
-    ready = _prebuilt(challenge, clean, work, sandbox) if challenge.environment.prebuild else clean
+    prebuild = challenge.environment.prebuild
+    ready = _prebuilt(challenge, fixture, clean, work, sandbox) if prebuild else clean
     certification = certify(
-        _surfaces(cohort, challenge, fixture, ready, root, sandbox),
-        vocabulary=_vocabulary(cohort, fixture),
+        _surfaces(cohort, challenge, fixture, ready, root=root, sandbox=sandbox),
+        vocabulary=vocabulary_of(cohort, challenge, fixture),
         declarations=fixture.declarations,
     )
-    sealed = seal(ready, certification)
+    sealed_sha256 = ready.receipt.tree_sha256
     preparation = Preparation(
         tree=built.receipt,
         redaction=redaction,
-        prebuilt_sha256=sealed.sha256 if challenge.environment.prebuild else None,
+        prebuilt_sha256=sealed_sha256 if prebuild else None,
         certification=certification,
-        sealed_sha256=sealed.sha256,
+        sealed_sha256=sealed_sha256,
     )
-    return Prepared(challenge, fixture, sealed, preparation)
+    return ready, preparation
+
+
+def _surfaces(
+    cohort: Cohort,
+    challenge: Challenge,
+    fixture: Fixture,
+    ready: BuiltTree,
+    *,
+    root: Path,
+    sandbox: Sandbox,
+) -> Surfaces:
+    return Surfaces(
+        source=ready,
+        evidence=root / fixture.evidence_corpus.path,
+        graphs={arm.id: root / arm.graph.path for arm in fixture.graph_arms},
+        challenge=visible_text(challenge),
+        kit_names=_kit_names(cohort),
+        image=sandbox.image_surface(),
+    )
+
+
+def _kit_names(cohort: Cohort) -> tuple[str, ...]:
+    """Return what the kit itself writes where an agent can read it."""
+    task = Task(
+        prompts=(),
+        session="0" * 32,
+        seed=0,
+        model=cohort.model.name,
+        max_steps=1,
+        memory_tools=True,
+        memory_retrieval=True,
+        token="0" * 32,
+    )
+    files = adapter_for(cohort.agent).agent_files(task)
+    places = ("/workspace", "/home/agent", "/opt/agent", "/run/door/model.sock")
+    marks = ("<!-- memory channel=tool-pull item=", "<!-- /memory item=")
+    texts = [data.decode(errors="replace") for data in files.values()]
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    return (*places, *marks, *files, *dict.fromkeys(lines))
+
+
+def _prebuilt(
+    challenge: Challenge, fixture: Fixture, clean: BuiltTree, work: Path, sandbox: Sandbox
+) -> BuiltTree:
+    """Run the prebuild in an arm of the redacted tree and take what it left as the tree.
+
+    The arm is like any other, but for what it is given: no agent, no door, no memory.
+    """
+    environment = challenge.environment
+    started_from = SealedWorkspace(clean.root, clean.entries, clean.receipt.tree_sha256, "")
+    sandbox.load(started_from)
+    arm = sandbox.open_arm(started_from, environment, agent_files={}, door=None)
+    destination = work / "b" / f"{challenge.id}--{fixture.id}"
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        turn = arm.run(
+            environment.prebuild,
+            environment={},
+            timeout_seconds=challenge.agent_timeout_seconds,
+            output_limit_bytes=PREBUILD_OUTPUT_BYTES,
+        )
+        if turn.record.exit_status != 0:
+            raise RefusedError(
+                f"challenge {challenge.id}",
+                "environment.prebuild",
+                found=escaped((turn.stdout + turn.stderr).decode(errors="replace")[-2000:]),
+                allowed="a prebuild that ends with status 0 in time",
+                next_step="correct the prebuild; it runs in the redacted tree, before any arm",
+            )
+        arm.copy_workspace(destination)
+    finally:
+        arm.close()
+    return tree_on_disk(destination, clean.receipt)
