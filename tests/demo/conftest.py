@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from benchlib.contracts.boundaries import JudgedProcess, RunVerifier
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.cohort import Cohort
 from benchlib.contracts.fixture import Fixture, GitCorpus
 from benchlib.contracts.reading import read_file
+from benchlib.prepare import auto_loaded_paths
+from benchlib.run.preparation import Prepared, prepare_workspace
+from benchlib.sandbox import LocalSandbox
 
 DEMO = Path(__file__).resolve().parents[2] / "cohorts" / "demo" / "v1"
 
@@ -48,11 +52,43 @@ def whole_tree(the_fixture: Fixture, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="session")
-def clean_tree(whole_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> LocalSandbox:
+    scratch = tmp_path_factory.mktemp("s")
+    return LocalSandbox("demo", scratch_root=scratch, auto_loaded=auto_loaded_paths)
+
+
+@pytest.fixture(scope="session")
+def prepared(
+    cohort: Cohort,
+    the_fixture: Fixture,
+    sandbox: LocalSandbox,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Prepared]:
+    """Each challenge's workspace: redacted, certified on every surface, sealed."""
+    work = tmp_path_factory.mktemp("work")
+    return {
+        name: prepare_workspace(
+            cohort, challenge_of(name), the_fixture, root=DEMO, work=work, sandbox=sandbox
+        )
+        for name in cohort.challenges
+    }
+
+
+@pytest.fixture(scope="session")
+def clean_tree(prepared: dict[str, Prepared]) -> Path:
     """The project as an agent meets it, without what was written for assistants."""
-    tree = tmp_path_factory.mktemp("clean") / "tree"
-    names = {Path(path).name for path in HAND_WRITTEN}
-    subprocess.run(["cp", "-r", str(whole_tree), str(tree)], check=True)
-    for path in [path for path in tree.rglob("*") if path.name in names]:
-        path.unlink()
-    return tree
+    return next(iter(prepared.values())).sealed.root
+
+
+def verifier_in(sandbox: LocalSandbox, challenge: Challenge) -> RunVerifier:
+    """Run a challenge's verifier as the runner does."""
+
+    def run_verifier(workspace: Path) -> JudgedProcess:
+        return sandbox.judge(
+            workspace,
+            DEMO / challenge.verifier.path,
+            runtime=challenge.verifier.runtime,
+            timeout_seconds=challenge.verifier.timeout_seconds,
+        )
+
+    return run_verifier
