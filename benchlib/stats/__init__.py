@@ -11,13 +11,17 @@ from benchlib.stats.binomial_interval import binomial_interval
 from benchlib.stats.binomial_test import binomial_test
 from benchlib.stats.cluster_permutation import cluster_permutation_test
 from benchlib.stats.discordant_odds_ratio import discordant_odds_ratio
+from benchlib.stats.equivalence import EquivalenceTest, equivalence_test
 from benchlib.stats.evalue import Evalue, evalue
 from benchlib.stats.hodges_lehmann import hodges_lehmann
 from benchlib.stats.holm import Adjusted, holm
 from benchlib.stats.mcnemar import mcnemar_exact, mcnemar_test
 from benchlib.stats.median_interval import RankInterval, median_interval
 from benchlib.stats.min_p import min_p
+from benchlib.stats.noninferiority import noninferiority_test
+from benchlib.stats.paired_difference import paired_difference_interval
 from benchlib.stats.paired_permutation import paired_permutation_test
+from benchlib.stats.paired_unconditional import UnconditionalTest, paired_unconditional_test
 from benchlib.stats.pass_at_k import pass_at_k, pass_hat_k
 from benchlib.stats.plan_size import PlanRow, PlanSize, plan_size
 from benchlib.stats.power import Power, mcnemar_power
@@ -42,6 +46,7 @@ from benchlib.stats.wilcoxon import SignedRankTest, wilcoxon_signed_rank
 __all__ = [
     "Adjusted",
     "Boundaries",
+    "EquivalenceTest",
     "Evalue",
     "ExactTest",
     "Interval",
@@ -55,10 +60,12 @@ __all__ = [
     "SignedRankTest",
     "SmallestDifference",
     "StoppingPlan",
+    "UnconditionalTest",
     "binomial_interval",
     "binomial_test",
     "cluster_permutation_test",
     "discordant_odds_ratio",
+    "equivalence_test",
     "evalue",
     "hodges_lehmann",
     "holm",
@@ -68,7 +75,10 @@ __all__ = [
     "mcnemar_test",
     "median_interval",
     "min_p",
+    "noninferiority_test",
+    "paired_difference_interval",
     "paired_permutation_test",
+    "paired_unconditional_test",
     "pass_at_k",
     "pass_hat_k",
     "plan_size",

@@ -84,7 +84,7 @@ def _tails(least: Sequence[int], share: float, end: int) -> Iterator[float]:
             tail, t = 0.0, 0
         else:
             if t == 0:  # nothing to go on from: begin at the end that is near
-                if m == wanted:
+                if 2 * wanted > m:
                     tail, below, t = all_gains, m * all_gains / odds, m
                 else:
                     tail, below, t = 1.0 - all_losses, all_losses, 1
@@ -102,3 +102,67 @@ def _tails(least: Sequence[int], share: float, end: int) -> Iterator[float]:
         yield tail
         all_gains *= share
         all_losses *= other
+
+
+def grid(delta: float, n: int, per_deviation: float) -> list[float]:
+    """Return discordances from the size of delta to 1, so many to a standard deviation."""
+    here, points = abs(delta), list[float]()
+    while here < 1.0:
+        points.append(here)
+        # At the ends, where the deviation vanishes, half a pair is the scale.
+        here += math.sqrt((here * (1.0 - here) + 0.25 / n) / n) / per_deviation
+    return [*points, 1.0]
+
+
+def supremum(
+    least: Sequence[int], delta: float, per_deviation: float, *, stop_above: float = 2.0
+) -> tuple[float, float]:
+    """Return the largest probability that was found, and its discordance.
+
+    Args:
+        least: Thresholds of the region.
+        delta: Risk difference.
+        per_deviation: Grid points for each standard deviation of the discordance.
+        stop_above: Return at the first value above this; the search for a limit asks
+            only whether there is one.
+    """
+    points, values = grid(delta, len(least) - 1, per_deviation), list[float]()
+    for point in points:
+        value = probability(least, delta, point)
+        if value > stop_above:
+            return value, point
+        values.append(value)
+    best = max(zip(values, points, strict=True))
+    for at in _peaks(values, best[0]):
+        low, high = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
+        best = max(best, _climb(lambda x: probability(least, delta, x), low, high))
+        if best[0] > stop_above:
+            break
+    return best
+
+
+def _peaks(values: Sequence[float], best: float) -> Iterator[int]:
+    last = len(values) - 1
+    for at, value in enumerate(values):
+        is_local = value >= values[max(at - 1, 0)] and value >= values[min(at + 1, last)]
+        if is_local and value >= _NEAR * best:
+            yield at
+
+
+def _climb(height: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Return the highest value seen, and where, by golden section."""
+    width = high - low
+    left, right = high - _GOLDEN * width, low + _GOLDEN * width
+    at_left, at_right = height(left), height(right)
+    best = max((at_left, left), (at_right, right))
+    while high - low > 1e-5 * width:
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = height(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = height(right)
+        best = max(best, (at_left, left), (at_right, right))
+    return best

@@ -60,7 +60,7 @@ def mcnemar_power(
     Example:
         >>> power = mcnemar_power(pairs=20, p_gained="0.3", p_lost="0.05")
         >>> round(float(power.power), 4), round(float(power.wrong_direction), 6)
-        (0.3212, 9e-06)
+        (0.3212, 2e-06)
     """
     place = "mcnemar_power"
     n = whole(place, "pairs", pairs, least=1, most=MOST_PAIRS)
