@@ -14,19 +14,18 @@ Redacting twice is redacting once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from benchlib.contracts.fixture import Declarations
 from benchlib.contracts.redaction import RedactionReceipt, Removed
-from benchlib.contracts.tree import EXECUTABLE, LINK, TreeEntry, tree_sha256
+from benchlib.contracts.tree import EXECUTABLE, LINK, TreeEntry
 from benchlib.errors import InputError, OutsideError
 from benchlib.prepare._autoload import patterns_sha256, removed_by
 from benchlib.prepare._links import Trail, follow, look_among
 from benchlib.prepare._names import folders_of
-from benchlib.prepare.tree import BuiltTree, remove_empty_folders
+from benchlib.prepare.tree import BuiltTree, as_it_is_now, link_targets, remove_empty_folders
 
 Reason = Literal["pattern", "root-case-variant", "link-to-redacted", "declared"]
 _Reasons = dict[str, tuple[Reason, str]]  # path -> reason, row
@@ -57,24 +56,22 @@ def redact(built: BuiltTree, declarations: Declarations) -> tuple[BuiltTree, Red
     )
     kept = tuple(entry for entry in built.entries if entry.path not in reasons)
     _remove(built.root, list(reasons))
+    kept_targets = {path: target for path, target in targets.items() if path not in reasons}
+    left = as_it_is_now(built.receipt, kept, kept_targets)
     receipt = RedactionReceipt(
         before=built.sha256,
-        after=tree_sha256(kept),
+        after=left.tree_sha256,
         entries_before=len(built.entries),
         entries_after=len(kept),
         patterns_sha256=patterns_sha256(),
         removed=removed,
     )
-    return BuiltTree(built.receipt, kept, built.root), receipt
+    return BuiltTree(left, kept, built.root, is_redacted=True), receipt
 
 
 def _targets(built: BuiltTree) -> dict[str, str]:
     try:
-        return {
-            entry.path: os.readlink(built.root / entry.path)  # noqa: PTH115 - Path would tidy it
-            for entry in built.entries
-            if entry.mode == LINK
-        }
+        return link_targets(built.root, built.entries)
     except OSError as error:
         raise _disk(built.root, error) from error
 
@@ -101,7 +98,7 @@ def _add_declared(reasons: _Reasons, built: BuiltTree, declarations: Declaration
             unmatched.append(declared)
         for path in below:
             reasons.setdefault(path, ("declared", declared))
-    if unmatched and built.sha256 == built.receipt.tree_sha256:  # else redacted once already
+    if unmatched and not built.is_redacted:
         first, *others = [
             InputError(
                 built.receipt.commit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchlib.contracts.boundaries import SealedWorkspace
 from benchlib.contracts.certification import Certification
+from benchlib.contracts.tree import tree_sha256
 from benchlib.errors import RefusedError
 from benchlib.prepare.tree import BuiltTree
 from benchlib.prepare.words import next_step
@@ -22,21 +23,22 @@ def seal(built: BuiltTree, certification: Certification) -> SealedWorkspace:
     Raises:
         RefusedError: Something was found, or the certificate is about another tree or none.
     """
+    sha256 = tree_sha256(built.entries)
     read = [surface for surface in certification.surfaces if surface.kind == "source"]
     if not certification.passed:
         raise _refused(certification)
-    if [surface.sha256 for surface in read] != [built.sha256]:
+    if [surface.sha256 for surface in read] != [sha256]:
         raise RefusedError(
             str(built.root),
             "source",
             found=read[0].sha256 if read else "a certificate without a source surface",
-            allowed=f"a certificate of the tree {built.sha256}",
+            allowed=f"a certificate of the tree {sha256}",
             next_step="certify this tree",
         )
     return SealedWorkspace(
         root=built.root,
         entries=built.entries,
-        sha256=built.sha256,
+        sha256=sha256,
         certification_sha256=certification.canonical_sha256(),
     )
 

@@ -14,6 +14,7 @@ What may stay in the tree is `redact`'s and `certify`'s business.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -45,14 +46,15 @@ SUBMODULE = "160000"
 class BuiltTree:
     """A tree on disk, and where it came from."""
 
-    receipt: PreparedTree  # of the commit, also after redaction
+    receipt: PreparedTree  # the commit it began as, and what stands here now
     entries: tuple[TreeEntry, ...]  # in the order of their paths' bytes
     root: Path
+    is_redacted: bool = False
 
     @property
     def sha256(self) -> str:
-        """The digest of the entries as they are now."""
-        return tree_sha256(self.entries)
+        """The digest of the tree as it is now."""
+        return self.receipt.tree_sha256
 
 
 def build_tree(
@@ -223,6 +225,29 @@ def dangling_links(
     )
 
 
+def as_it_is_now(
+    receipt: PreparedTree, entries: tuple[TreeEntry, ...], targets: dict[str, str]
+) -> PreparedTree:
+    """Return a receipt of the same commit over the entries that stand there now."""
+    return receipt.model_copy(
+        update={
+            "tree_sha256": tree_sha256(entries),
+            "entries": len(entries),
+            "size_bytes": sum(entry.size_bytes for entry in entries),
+            "dangling_links": dangling_links(entries, targets),
+        }
+    )
+
+
+def link_targets(root: Path, entries: tuple[TreeEntry, ...]) -> dict[str, str]:
+    """Read the targets of a tree's links, as stored."""
+    return {
+        entry.path: os.readlink(root / entry.path)  # noqa: PTH115 - Path would tidy it
+        for entry in entries
+        if entry.mode == LINK
+    }
+
+
 def tree_on_disk(root: Path, receipt: PreparedTree) -> BuiltTree:
     """Adopt a folder that something else wrote into, such as a prebuild, as a tree.
 
@@ -232,7 +257,7 @@ def tree_on_disk(root: Path, receipt: PreparedTree) -> BuiltTree:
 
     Args:
         root: The folder; it is changed only in the ways just named.
-        receipt: Of the commit that it began as.
+        receipt: Of the redacted tree that it began as.
 
     Returns:
         The tree as it now is.
@@ -257,7 +282,9 @@ def tree_on_disk(root: Path, receipt: PreparedTree) -> BuiltTree:
     for entry in found:
         if entry.mode == "folder":
             remove_empty_folders(root, entry.path)
-    return BuiltTree(receipt, tuple(_plain(root, entry) for entry in kept), root)
+    entries = tuple(_plain(root, entry) for entry in kept)
+    receipt = as_it_is_now(receipt, entries, link_targets(root, entries))
+    return BuiltTree(receipt, entries, root, is_redacted=True)
 
 
 def _plain(root: Path, entry: TreeEntry) -> TreeEntry:

@@ -117,6 +117,8 @@ def test_the_disk_and_the_receipt_say_the_same(tmp_path: Path) -> None:
     built = tree_of(tmp_path, {".claude/a/b/c.md": "x", "docs/AGENTS.md": "x", "a.txt": "x"})
     clean, receipt = redact(built, Declarations())
     assert clean.sha256 == receipt.after == tree_sha256(scan_tree(clean.root))
+    assert (clean.receipt.entries, clean.receipt.size_bytes) == (1, 1)
+    assert clean.receipt.commit == built.receipt.commit
 
 
 # --- links ---------------------------------------------------------------------------------------
