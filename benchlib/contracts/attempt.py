@@ -22,7 +22,7 @@ from benchlib.contracts.base import (
 )
 from benchlib.contracts.cohort import Channel, Isolation
 from benchlib.contracts.paths import PortablePath
-from benchlib.contracts.provisioner import MemoryEvidence
+from benchlib.contracts.provisioner import MemoryEvidence, ProvisionerCall
 from benchlib.contracts.usage import Usage
 
 ArmName = Literal["control", "treatment"]
@@ -214,6 +214,7 @@ class ArmReceipt(Contract):
     delivery: Delivery | None
     use: Use | None
     memory: MemoryEvidence | None
+    failed_memory: tuple[ProvisionerCall, ...] = ()  # the calls up to the one that voided the arm
     files: tuple[KeptFile, ...]
 
     @model_validator(mode="after")

@@ -152,7 +152,7 @@ def run_frozen(
         sandbox: ``docker`` or ``local``.
         resume: Whether a run that was begun is continued.
         receipts: The folder of the receipts; ``receipts/COHORT/vN`` of the repository by default.
-        jobs: Pairs at once; half the cores by default.
+        jobs: Pairs at once; one per core by default.
         progress: Told of each step.
 
     Returns:
@@ -227,7 +227,7 @@ def run_demo(*, output: Path | None, jobs: int | None, progress: Progress) -> De
 
     Args:
         output: Where everything goes; ``demo-output/run-N`` of the repository by default.
-        jobs: Pairs at once; half the cores by default.
+        jobs: Pairs at once; one per core by default.
         progress: Told of each step.
 
     Returns:

@@ -273,7 +273,8 @@ def _keep_changes(tools: ArmTools, mutations: MutationReport) -> None:
     copy = tools.scratch / "copy"
     for mutation in mutations.mutations:
         source = copy / mutation.path
-        if mutation.change not in {"added", "content"} or path_fault(mutation.path):
+        is_made = mutation.change in {"added", "content"} and mutation.known_writer is None
+        if not is_made or path_fault(mutation.path):  # caches of tools are no work of the agent
             continue
         is_plain = source.is_file() and not source.is_symlink()
         if is_plain and source.stat().st_size <= KEPT_OUTPUT_BYTES:
@@ -357,6 +358,7 @@ def _receipt(
         delivery=seen.delivery,
         use=seen.use,
         memory=tools.memory,
+        failed_memory=tools.memory_failure.calls if tools.memory_failure else (),
         files=kept_files(tools.folder),
     )
 

@@ -331,8 +331,8 @@ def _summary(
 
 
 def default_jobs() -> int:
-    """Return how many pairs run at once by default: one per two cores, at least one."""
-    return max(1, (os.cpu_count() or 1) // 2)
+    """Return how many pairs run at once by default: one per core, for most of it is waiting."""
+    return os.cpu_count() or 1
 
 
 def refuse_isolation(plan: OpenPlan, isolation: str) -> None:

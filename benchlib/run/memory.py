@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,7 @@ def _destroy(
             arm=name,
             run_identity=memory.identity,
         )
-    return [call]
+    return [portable(call)]
 
 
 def serve_memory(
@@ -156,7 +157,14 @@ def evidence_after(runner: Runner, memory: Memory | None) -> MemoryEvidence | No
     """Read an arm's memory once more after its agent; the receipt carries both digests."""
     if memory is None or memory.restored is None or memory.evidence is None:
         return None
-    return read_after(runner.provisioner, memory.restored, memory.evidence)
+    evidence = read_after(runner.provisioner, memory.restored, memory.evidence)
+    return evidence.model_copy(update={"calls": tuple(map(portable, evidence.calls))})
+
+
+def portable(call: ProvisionerCall) -> ProvisionerCall:
+    """Name the running interpreter as a cohort does, for a receipt holds no path of a machine."""
+    argv = tuple("{python}" if part == sys.executable else part for part in call.argv)
+    return call.model_copy(update={"argv": argv})
 
 
 def clean_up_memories(runner: Runner) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from benchlib.errors import escaped
 from benchlib.gateway import read_wire
 from benchlib.grade import changed
 from benchlib.run.arm import ArmPlan, ArmTools, model_identity, run_arm
-from benchlib.run.memory import Memory, evidence_after, memories_of, serve_memory
+from benchlib.run.memory import Memory, evidence_after, memories_of, portable, serve_memory
 from benchlib.run.premise import check_premise
 from benchlib.run.preparation import Prepared
 from benchlib.run.runner import ARMS, Attempt, Runner, arm_order
@@ -172,7 +172,9 @@ def _run_one(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory | N
                 clock=runner.clock,
             )
             receipt = run_arm(plan, tools)
-        return receipt.model_copy(update={"memory": evidence_after(runner, memory)})
+        after = evidence_after(runner, memory)
+        failed = tuple(map(portable, receipt.failed_memory))
+        return receipt.model_copy(update={"memory": after, "failed_memory": failed})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
