@@ -41,6 +41,8 @@ from benchlib.stats.smallest_difference import (
     smallest_detectable_difference,
 )
 from benchlib.stats.stratified import stratified_exact_test
+from benchlib.stats.summary import Summary, SummaryLine, summarize
+from benchlib.stats.summary_rows import PairRow, PlannedEndpoint, SummaryPlan
 from benchlib.stats.wilcoxon import SignedRankTest, wilcoxon_signed_rank
 
 __all__ = [
@@ -50,8 +52,10 @@ __all__ = [
     "Evalue",
     "ExactTest",
     "Interval",
+    "PairRow",
     "PlanRow",
     "PlanSize",
+    "PlannedEndpoint",
     "Power",
     "RankInterval",
     "Result",
@@ -60,6 +64,9 @@ __all__ = [
     "SignedRankTest",
     "SmallestDifference",
     "StoppingPlan",
+    "Summary",
+    "SummaryLine",
+    "SummaryPlan",
     "UnconditionalTest",
     "binomial_interval",
     "binomial_test",
@@ -89,5 +96,6 @@ __all__ = [
     "sign_test",
     "smallest_detectable_difference",
     "stratified_exact_test",
+    "summarize",
     "wilcoxon_signed_rank",
 ]
