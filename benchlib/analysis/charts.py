@@ -27,11 +27,12 @@ LONGEST_LABEL = 60
 """A text in a picture is cut to this many characters."""
 
 _FONT = "sans-serif"
+_ARM_COLOURS = ["#555555", "#1f5fa8"]
 _OUTCOMES: Mapping[str, tuple[str, str]] = {  # letter and colour; told apart without colour too
     "gained": ("+", "#1b6e3c"),
     "lost": ("-", "#a3341f"),
     "both-passed": ("P", "#4a6fa5"),
-    "both-failed": ("F", "#8a8a8a"),
+    "both-failed": ("F", "#686868"),
     "none": ("void", "#ffffff"),
 }
 
@@ -116,7 +117,7 @@ def _matrix(values: Sequence[Mapping[str, object]]) -> Chart:
     colours = [colour for _, colour in _OUTCOMES.values()]
     base = alt.Chart(alt.InlineData(values=[dict(value) for value in values])).encode(
         x=alt.X("number:O", title="pair", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("challenge:N", title="challenge", sort=None),
+        y=alt.Y("challenge:N", title=None, sort=None),
     )
     cells = base.mark_rect(stroke="#444444").encode(
         color=alt.Color("outcome:N", title="outcome", scale=alt.Scale(domain=domain, range=colours))
@@ -162,16 +163,17 @@ def _number(cell: Cell) -> float:
 
 
 def _rates(values: Sequence[Mapping[str, object]]) -> Chart:
+    arms = sorted({str(value["arm"]) for value in values})
     base = alt.Chart(alt.InlineData(values=[dict(value) for value in values])).encode(
-        y=alt.Y("challenge:N", title="challenge", sort=None),
+        y=alt.Y("challenge:N", title=None, sort=None),
         yOffset=alt.YOffset("arm:N", sort=None),
-        color=alt.Color("arm:N", title="arm", sort=None).scale(range=["#555555", "#1f5fa8"]),
+        color=alt.Color("arm:N", title="arm", scale=alt.Scale(domain=arms, range=_ARM_COLOURS)),
     )
     intervals = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("lower:Q", title="pass rate", scale=alt.Scale(domain=[0, 1])), x2="upper:Q"
     )
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x="rate:Q", shape=alt.Shape("arm:N", title="arm", sort=None)
+        x="rate:Q", shape=alt.Shape("arm:N", title="arm", scale=alt.Scale(domain=arms))
     )
     return _styled(alt.layer(intervals, points))
 
@@ -208,6 +210,7 @@ def timeline(control: Trajectory | None, treatment: Trajectory | None) -> Chart:
             ),
         )
         .properties(width=560, height=90)
+        .configure_legend(orient="bottom", columns=2, labelLimit=260)
     )
     return chart
 
@@ -234,6 +237,6 @@ def _styled(chart: Chart) -> Chart:
     styled: Chart = (
         chart.properties(width=420)
         .configure_axis(labelFont=_FONT, titleFont=_FONT, labelLimit=260)
-        .configure_legend(labelFont=_FONT, titleFont=_FONT, labelLimit=260)
+        .configure_legend(labelFont=_FONT, titleFont=_FONT, labelLimit=260, orient="bottom")
     )
     return styled

@@ -98,7 +98,7 @@ def cohort_charts(tables: Mapping[str, Table]) -> list[ChartFile]:
         charts.append(
             draw(
                 f"outcomes-{number}",
-                f"Outcome of each pair: {visible(name)}",
+                f"Outcome of each pair of {visible(name)}: + gained, - lost, P both passed, F both failed",
                 f"Outcomes of the pairs of {visible(name)}: {counts}. The data are in the table"
                 " of each pair.",
                 outcome_matrix(tables["pairs"], name),
@@ -188,8 +188,8 @@ def _answers(report: Report) -> Iterator[str]:
             yield f"{name}: no pair has an outcome, so nothing can be said."
             continue
         counts = (
-            f"{name}: of {pairs} pairs, {row['gained']} were gained with memory and"
-            f" {row['lost']} lost"
+            f"{name}: of {pairs} pairs, {row['gained']} were gained (the treatment arm alone"
+            f" passed) and {row['lost']} lost (the control arm alone passed)"
         )
         if row["p"] is None:
             yield (
