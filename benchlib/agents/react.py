@@ -9,7 +9,6 @@ Exit status: 0 finished or out of steps, 75 the model side failed, 2 bad argumen
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import re
@@ -357,7 +356,7 @@ def _watch(process: subprocess.Popen[bytes], descriptor: int, output: _Output) -
 
 def search_within_limits(folder: Path, pattern: str, start: str) -> str:
     """Search in a process of its own, for a pattern can take for ever."""
-    argv = [sys.executable, "-I", __file__, "--search", pattern, start]
+    argv = [sys.executable, "-I", "-S", __file__, "--search", pattern, start]
     output, status = run_bounded(argv, folder)
     if status is None:
         return f"error: the search took more than {COMMAND_SECONDS} s"
@@ -427,7 +426,7 @@ class Door:
             asked = 0.0
             try:
                 status, body, asked = self._once(path, json.dumps(document).encode())
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 status, body = 0, str(error).encode()
             if status in {200, 202}:
                 return _document(path, body)
@@ -439,6 +438,8 @@ class Door:
 
     def _once(self, path: str, body: bytes) -> tuple[int, bytes, float]:
         """Return status, body, and for how many seconds we were asked to wait."""
+        import http.client  # noqa: PLC0415 - half of this file's start, which a search never needs
+
         connection = http.client.HTTPConnection("localhost", timeout=600)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -453,6 +454,8 @@ class Door:
             asked = response.headers.get("Retry-After", "")
             seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
             return response.status, response.read(), seconds
+        except http.client.HTTPException as error:
+            raise ConnectionError(f"no HTTP: {error!r}") from error
         finally:
             connection.close()
 

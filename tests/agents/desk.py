@@ -93,6 +93,11 @@ class Desk:
     def paths(self) -> ArmPaths:
         return ArmPaths(**{name: str(self.root / name) for name in ArmPaths.__annotations__})
 
+    @property
+    def arguments(self) -> list[str]:
+        """What the agent's program is given for the first step; its files lie there already."""
+        return list(ReactAdapter().command(task(), self.paths).steps[0][3:])
+
     def exchanges(self) -> tuple[Exchange, ...]:
         return read_wire(self.root / "wire.jsonl")
 

@@ -206,18 +206,22 @@ def _wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
-def test_every_cut_of_a_journal_can_be_resumed_and_read(desk: Desk, sample: Answer) -> None:
+def test_every_cut_of_a_journal_can_be_resumed_and_read(
+    desk: Desk, sample: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.step(sample, task())
     whole = desk.journal.read_bytes()
-    cuts = sorted({0, 1, *(n for n in range(len(whole)) if whole[n : n + 1] == b"\n")})
-    for cut in [*cuts, *(cut + 9 for cut in cuts if cut + 9 < len(whole))]:
-        desk.journal.write_bytes(whole[:cut])
-        assert desk.step(sample, task()) == (0, "")
-        trajectory = desk.trajectory(task())
-        assert "damaged" not in (trajectory.notes or "")
-        assert [step.message for step in trajectory.steps if step.source == "user"] == [
-            "How wide is a label?"
-        ]
+    ends = [0, *(n for n in range(len(whole)) if whole[n : n + 1] == b"\n")]
+    monkeypatch.chdir(desk.workspace)
+    monkeypatch.setenv("HOME", str(desk.root / "home"))
+    with desk.door(sample):
+        for cut in sorted({*ends, *(end + 1 for end in ends), *(end + 30 for end in ends)}):
+            desk.journal.write_bytes(whole[:cut])
+            assert react.main(desk.arguments) == 0
+            trajectory = desk.trajectory(task())
+            assert "damaged" not in (trajectory.notes or "")
+            prompts = [step.message for step in trajectory.steps if step.source == "user"]
+            assert prompts == ["How wide is a label?"]
 
 
 def test_a_step_that_has_ended_asks_nothing_more(desk: Desk, sample: Answer) -> None:
