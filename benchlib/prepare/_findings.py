@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from benchlib.contracts.certification import Finding, SurfaceKind, SurfaceRead
 from benchlib.contracts.fixture import Declarations, FindingKind
+from benchlib.contracts.tree import scan_tree, tree_sha256
 from benchlib.errors import InputError, escaped
 from benchlib.prepare._scanner import Scanner
 
@@ -156,3 +160,20 @@ def no_surface(place: str, found: str) -> InputError:
         allowed="a surface that can be read: what nobody looked at can't be certified",
         next_step="put it there, or correct the plan",
     )
+
+
+def digest_at(location: Path) -> str:
+    """Digest what stands at a place, so that a plan can declare it: a folder as a tree.
+
+    Raises:
+        OSError: It can't be read.
+    """
+    if location.is_symlink():
+        target = os.readlink(location)  # noqa: PTH115 - Path would tidy it
+        return hashlib.sha256(os.fsencode(target)).hexdigest()
+    if location.is_dir():
+        return tree_sha256(scan_tree(location))
+    if not location.is_file():
+        return hashlib.sha256(b"").hexdigest()
+    with location.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchlib.contracts.fixture import FindingKind
-from benchlib.contracts.tree import scan_tree, tree_sha256
 from benchlib.prepare import patterns
 from benchlib.prepare._autoload import found_in
-from benchlib.prepare._findings import Collected, no_surface
+from benchlib.prepare._findings import Collected, digest_at, no_surface
 from benchlib.prepare._scanner import Scanner
 
 _NOT_PROJECT = frozenset(
@@ -131,71 +130,87 @@ class ImageReader:
         )
 
     def _enters(self, surface: str, path: str, child: os.DirEntry[str], root: Path) -> bool:
-        """Judge a folder by its name; a copy of the project is one finding, not one a file."""
-        if self._is_copy(child.name, in_packages=_in_packages(path, root), is_folder=True):
-            sha256 = tree_sha256(scan_tree(Path(child.path)))
-            self._add(surface, path, "solution-leak", child.name, _COPY, sha256)
-            return False
+        """Judge a folder; one that is a copy or a repository is one finding, not one a file."""
+        self._judge_name(surface, path, child)
         names = {entry.name for entry in os.scandir(child.path)}
-        if {"HEAD", "objects"} <= names and not names.isdisjoint({"refs", "packed-refs"}):
-            sha256 = tree_sha256(scan_tree(Path(child.path)))
-            kind: FindingKind = "suspicious-metadata"
-            self._add(surface, path, kind, "git repository data", patterns.WHY_GIT_DATA, sha256)
-            return False
-        return True
+        is_repository = {"HEAD", "objects"} <= names and not names.isdisjoint(
+            {"refs", "packed-refs"}
+        )
+        if is_repository:
+            self._add(
+                surface,
+                path,
+                child,
+                kind="suspicious-metadata",
+                pattern="git repository data",
+                why=patterns.WHY_GIT_DATA,
+            )
+        return not (self._judge_copy(surface, path, child, root) or is_repository)
 
     def _read_one(
         self, surface: str, path: str, child: os.DirEntry[str], root: Path
     ) -> tuple[int, str]:
         """Judge one file or link; returns its size and what the surface's digest says of it."""
-        in_packages = _in_packages(path, root)
+        self._judge_name(surface, path, child)
+        self._judge_copy(surface, path, child, root)
         is_file = child.is_file(follow_symlinks=False)
-        if is_file and not in_packages:
-            seen = self._scanner.file(child.path, child.name)
-            size, sha256, content = seen.size_bytes, seen.sha256, seen.sha256
-            self._collected.add_hits(surface, path, self._scanner, seen.hits, sha256=sha256)
-        else:
-            size = child.stat(follow_symlinks=False).st_size
-            sha256, content = None, "name-only"
-        self._collected.add_hits(
-            surface,
-            path,
-            self._scanner,
-            self._scanner.text(child.name),
-            in_name=True,
-            sha256=sha256,
-        )
-        named = None
-        if not in_packages:
-            named = found_in(path, is_link=not is_file, ignores_case=self._ignores_case)
+        if _in_packages(path, root):
+            return child.stat(follow_symlinks=False).st_size, "name-only"
+        named = found_in(path, is_link=not is_file, ignores_case=self._ignores_case)
         if named is not None:
-            why = patterns.WHY_AUTO_LOADED
-            self._add(surface, path, "auto-loaded-context", named.row, why, sha256)
-        if self._is_copy(child.name, in_packages=in_packages, is_folder=False):
-            self._add(surface, path, "solution-leak", child.name, _COPY, sha256)
-        return size, content
+            self._add(
+                surface,
+                path,
+                child,
+                kind="auto-loaded-context",
+                pattern=named.row,
+                why=patterns.WHY_AUTO_LOADED,
+            )
+        if not is_file:
+            return child.stat(follow_symlinks=False).st_size, "no-file"
+        seen = self._scanner.file(child.path, child.name)
+        self._collected.add_hits(surface, path, self._scanner, seen.hits, sha256=seen.sha256)
+        return seen.size_bytes, seen.sha256
 
-    def _is_copy(self, name: str, *, in_packages: bool, is_folder: bool) -> bool:
+    def _judge_name(self, surface: str, path: str, child: os.DirEntry[str]) -> None:
+        hits = self._scanner.text(child.name)
+        if hits:
+            sha256 = digest_at(Path(child.path))
+            self._collected.add_hits(
+                surface, path, self._scanner, hits, in_name=True, sha256=sha256
+            )
+
+    def _judge_copy(self, surface: str, path: str, child: os.DirEntry[str], root: Path) -> bool:
         """Tell by a name whether it is a copy of the project, installed or in a cache."""
-        shape = (_COPY_FOLDERS if is_folder else _COPY_FILES).fullmatch(name.lower())
+        shape = (_COPY_FOLDERS if child.is_dir() else _COPY_FILES).fullmatch(child.name.lower())
         called = shape.group("name") if shape else ""
-        if in_packages and not called:
-            called = name.removesuffix(".py").removesuffix(".so")
-        return normal_name(called) in self._projects
+        if not called and _is_top_in_packages(path, root):
+            called = re.sub(r"(\.py|\.so|-v?\d[a-z0-9.+!_-]*)$", "", child.name.lower())
+        is_copy = normal_name(called) in self._projects
+        if is_copy:
+            self._add(
+                surface,
+                path,
+                child,
+                kind="solution-leak",
+                pattern=child.name,
+                why=patterns.WHY_INSTALLED_COPY,
+            )
+        return is_copy
 
-    def _add(  # noqa: PLR0917 - six columns of one row
+    def _add(
         self,
         surface: str,
         path: str,
+        child: os.DirEntry[str],
+        *,
         kind: FindingKind,
         pattern: str,
         why: str,
-        sha256: str | None,
     ) -> None:
+        sha256 = digest_at(Path(child.path))
         self._collected.add(surface, path, kind, pattern, why, sha256=sha256)
 
-
-_COPY = patterns.WHY_INSTALLED_COPY
 
 _Enters = Callable[[str, "os.DirEntry[str]", Path], bool]
 
@@ -204,6 +219,14 @@ def _in_packages(path: str, root: Path) -> bool:
     """Tell whether a path is directly or deeper in a folder of installed packages."""
     folders = [root.name, *path.split("/")[:-1]]
     return not patterns.PACKAGE_FOLDERS.isdisjoint(folders)
+
+
+def _is_top_in_packages(path: str, root: Path) -> bool:
+    """Tell whether a name stands where packages are installed, a scope's folder left out."""
+    folders = [root.name, *path.split("/")[:-1]]
+    if folders[-1].startswith("@"):
+        folders.pop()
+    return bool(folders) and folders[-1] in patterns.PACKAGE_FOLDERS
 
 
 def _walk(root: Path, enters: _Enters) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchlib.contracts.fixture import FindingKind
-from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR, scan_tree, tree_sha256
+from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR
 from benchlib.errors import InputError
 from benchlib.prepare import patterns
 from benchlib.prepare._autoload import found_in, inner_names
-from benchlib.prepare._findings import Collected, no_surface
+from benchlib.prepare._findings import Collected, digest_at, no_surface
 from benchlib.prepare._links import follow, look_on_disk
 from benchlib.prepare._scanner import Scanner
 
@@ -98,20 +98,10 @@ class SourceReader:
         for name in names:
             hits = self._scanner.text(name)
             path = f"{folder}/{name}" if folder else name
-            sha256 = self._sha256_at(path) if hits else None
+            sha256 = digest_at(Path(self._root) / path) if hits else None
             self._collected.add_hits(
                 SURFACE, path, self._scanner, hits, in_name=True, sha256=sha256
             )
-
-    def _sha256_at(self, path: str) -> str:
-        """Digest what stands at a path, so that a plan can declare it: a folder as a tree."""
-        location = Path(self._root) / path
-        if location.is_symlink():
-            return hashlib.sha256(os.fsencode(os.readlink(location))).hexdigest()  # noqa: PTH115 - Path would tidy it
-        if location.is_dir():
-            return tree_sha256(scan_tree(location))
-        with location.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _judge_folder(self, folder: str, names: set[str]) -> None:
         """Recognise a repository's own data, whatever the folder is called."""
@@ -125,7 +115,7 @@ class SourceReader:
                 "suspicious-metadata",
                 "git repository data",
                 patterns.WHY_GIT_DATA,
-                sha256=self._sha256_at(folder),
+                sha256=digest_at(Path(self._root) / folder),
             )
 
     def _read_one(self, path: str, child: _Child) -> tuple[str, int, str]:

@@ -140,7 +140,7 @@ def clean_surfaces(folder: Path, source: BuiltTree | None) -> Surfaces:
         evidence=evidence,
         graphs={"populated": graph},
         challenge={"prompt": "Make the label wider.", "allowed_outputs": "src\nnotes.txt"},
-        kit_names=("parcel-desk", "main", "/workspace", "r-5d41402abc4b2a76b971"),
+        kit_names=("parcel-shop", "trunk", "/workspace", "r-5d41402abc4b2a76b971"),
         image={"home": home},
     )
 
