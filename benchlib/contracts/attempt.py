@@ -206,7 +206,8 @@ class ArmReceipt(Contract):
     launch: Launch | None
     sandbox: SandboxFacts | None
     processes: tuple[ProcessRecord, ...]
-    usage: Usage | None
+    usage: Usage | None  # as the gateway metered it
+    usage_differences: tuple[Shown, ...] = ()  # where the agent's own log says otherwise
     steps: Count | None
     mutations: MutationReport | None
     verdict: Verdict | None

@@ -46,7 +46,7 @@ from benchlib.contracts.provisioner import MemoryEvidence
 from benchlib.contracts.trajectory import Trajectory
 from benchlib.contracts.usage import Usage
 from benchlib.errors import OutsideError, escaped
-from benchlib.gateway import Answer, CallMemory, Gateway, read_wire, serve
+from benchlib.gateway import Answer, CallMemory, Gateway, read_wire, serve, usage_differences
 from benchlib.grade import delivered, used, verify
 from benchlib.memory import ProvisionerError, fixture_texts
 from benchlib.run.audit import audit
@@ -148,6 +148,7 @@ def _act_and_judge(plan: ArmPlan, tools: ArmTools, seen: _Observed) -> None:
         record_path=tools.folder / "wire.jsonl",
         token=task.token,
         call_memory=tools.call_memory,
+        models=(task.model,),
     ) as gateway:
         arm = tools.sandbox.open_arm(
             plan.sealed,
@@ -351,6 +352,7 @@ def _receipt(
         sandbox=seen.facts_of.facts if seen.facts_of else None,
         processes=records,
         usage=seen.usage,
+        usage_differences=_usage_differences(seen),
         steps=len(seen.trajectory.steps) if seen.trajectory else None,
         mutations=seen.mutations,
         verdict=seen.verdict,
@@ -361,6 +363,22 @@ def _receipt(
         failed_memory=tools.memory_failure.calls if tools.memory_failure else (),
         files=kept_files(tools.folder),
     )
+
+
+def _usage_differences(seen: _Observed) -> tuple[str, ...]:
+    """Hold the agent's own totals against the meter, which decides; a log without totals agrees."""
+    totals = seen.trajectory.final_metrics if seen.trajectory else None
+    if seen.usage is None or totals is None or totals.total_prompt_tokens is None:
+        return ()
+    cached = totals.total_cached_tokens or 0
+    told = seen.usage.model_copy(
+        update={
+            "input_tokens": totals.total_prompt_tokens - cached,
+            "cache_read_tokens": cached,
+            "output_tokens": totals.total_completion_tokens or 0,
+        }
+    )
+    return usage_differences(seen.usage, told)
 
 
 def _reward(status: ArmStatus, seen: _Observed) -> int | None:
