@@ -106,7 +106,7 @@ def run_conformance(
     provisioner = Provisioner(
         name="provisioner",
         build="as found",
-        argv=tuple(map(_absolute, argv)),
+        argv=_absolute(argv),
         serve=("false",),
         embedding="unknown",
         environment=tuple(environment),
@@ -153,9 +153,12 @@ def _probe(name: str, kind: ProbeKind, query: str, expected_id: str) -> Probe:
     )
 
 
-def _absolute(word: str) -> str:
-    """A file named from here must still be found from the pair's folder."""
-    return str(Path(word).absolute()) if Path(word).is_file() else word
+def _absolute(argv: Sequence[str]) -> tuple[str, ...]:
+    """Files named from here must still be found from a pair's folder; a bare program is on PATH."""
+    return tuple(
+        str(Path(word).absolute()) if Path(word).is_file() and (number or "/" in word) else word
+        for number, word in enumerate(argv)
+    )
 
 
 class _StopError(Exception):
@@ -227,17 +230,9 @@ class _Check:
         with self._step("an empty content, beside the others"):
             empty = self._restore("r-empty-0003", "none")
             response = self._snapshot(empty.project, empty.working)
+            self._refuse_if("snapshot", self._emptiness_fault(response))
             self._refuse_if("snapshot", self._checked(response, empty))
-            found = [
-                name for name, answer in response.probes.items() if answer.hits
-            ]  # of a memory that holds nothing
-            if found or response.state.digest == self._digest:
-                what = f"finds something with {found[0]!r}" if found else "has the first's digest"
-                self._refuse_if(
-                    "snapshot", Fault("projects-not-apart", f"the empty project {what}")
-                )
-            again = self._snapshot(first.project, first.working)
-            self._refuse_if("snapshot", self._digest_fault(again, "projects-not-apart"))
+            self._must_be_as_it_was(first, "projects-not-apart")
 
     def _second_restore(self, first: Restored) -> None:
         with self._step("a second restore into a live project"):
@@ -255,15 +250,13 @@ class _Check:
                 self._refuse_if(
                     "restore", Fault("restored-twice", "it answers as if all were well")
                 )
-            response = self._snapshot(first.project, first.working)
-            self._refuse_if("snapshot", self._digest_fault(response, "restored-twice"))
+            self._must_be_as_it_was(first, "restored-twice")
 
     def _destroy_one(self, gone: Restored, first: Restored) -> None:
         with self._step("destroy one of two"):
             self._destroy(gone.project)
             self._must_be_unreadable(gone.project, gone.working)
-            response = self._snapshot(first.project, first.working)
-            self._refuse_if("destroy", self._digest_fault(response, "projects-not-apart"))
+            self._must_be_as_it_was(first, "projects-not-apart")
 
     def _destroy_again(self) -> None:
         with self._step("destroy what is gone already, and what never was"):
@@ -371,6 +364,18 @@ class _Check:
             raise
         self._refuse_if("snapshot", Fault("destroyed-but-readable", f"project {project!r}"))
 
+    def _must_be_as_it_was(self, first: Restored, reason: str) -> None:
+        """Whatever was done to another project: the first one still reads as before."""
+        try:
+            response = self._snapshot(first.project, first.working)
+        except ProvisionerError as error:
+            self._calls.append(error.call)
+            self._refuse_if(
+                "snapshot", Fault(reason, f"the first can no longer be read: {error.call.detail}")
+            )
+        else:
+            self._refuse_if("snapshot", self._digest_fault(response, reason))
+
     def _checked(self, response: SnapshotResponse, restored: Restored) -> Fault | None:
         probes = self._fixture.probes
         return snapshot_fault(response, probes, restored.arm, restored.text_sha256s)
@@ -381,6 +386,15 @@ class _Check:
         return Fault(
             reason, f"state {response.state.digest[:12]}…, and at first {self._digest[:12]}…"
         )
+
+    def _emptiness_fault(self, response: SnapshotResponse) -> Fault | None:
+        """Return what a memory shows that holds nothing."""
+        found = [name for name, answer in response.probes.items() if answer.hits]
+        if found:
+            return Fault("projects-not-apart", f"{found[0]!r} finds something in an empty project")
+        if response.state.digest == self._digest:
+            return Fault("projects-not-apart", "the empty project has the digest of the first")
+        return None
 
     def _answers_fault(self, answers: dict[str, ProbeAnswer]) -> Fault | None:
         """A kind may be declined, all kinds may not, and what is answered must be right."""
