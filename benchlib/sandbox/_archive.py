@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import shutil
+import stat
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -95,6 +96,7 @@ class _Entries:
 
     def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         path = _path_below(member.name, self._top)
+        member.mode = stat.S_IMODE(member.mode)  # the engine sends the type's bits as well
         if path is None:
             return
         if member.isdir():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -61,8 +62,26 @@ def engine_errors(doing: str) -> Iterator[None]:
 def connect() -> DockerClient:
     """Connect to the engine that the environment names (`DOCKER_HOST`), or the usual one."""
     with engine_errors("connect"):
+        _knock(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"))
         # One pair of threads per pool slot; a load of a large image takes its time.
         return DockerClient.from_env(timeout=600, max_pool_size=64)
+
+
+def _knock(address: str) -> None:
+    """Fail at once, and cleanly, where nobody listens; the SDK would leave its socket open."""
+    if not address.startswith("unix://"):
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as knocker:
+            knocker.connect(address.removeprefix("unix://"))
+    except OSError as error:
+        raise OutsideError(
+            "docker",
+            "connect",
+            found=f"{address}: {error.strerror or error}",
+            allowed="an engine that answers there",
+            next_step=_START_ENGINE,
+        ) from error
 
 
 class EngineSocket(Protocol):

@@ -34,11 +34,12 @@ def open_plain(folders: Folders, door: Path | None) -> ArmPaths:
 
 
 def _lay_programs(folders: Folders) -> None:
-    """Make a Python without packages: a virtual environment is a link and one line."""
+    """Make a Python without packages: a virtual environment is a link and two lines."""
     programs = Path(sys.base_prefix) / "bin"
     folders.programs.mkdir()
     (folders.programs / "python3").symlink_to(programs / f"python3.{sys.version_info[1]}")
-    (folders.root / "pyvenv.cfg").write_text(f"home = {programs}\n", "utf-8")
+    settings = f"home = {programs}\ninclude-system-site-packages = false\n"
+    (folders.root / "pyvenv.cfg").write_text(settings, "utf-8")
     (folders.root / "tmp").mkdir()
 
 

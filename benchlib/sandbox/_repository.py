@@ -63,11 +63,12 @@ def write_repository(folder: Path, root: Path, entries: Iterable[TreeEntry]) -> 
     """
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
         (folder / name).mkdir(parents=True)
-    pack = _Pack(folder / "objects" / "pack" / "new.pack")
-    blobs = [pack.add_file(root, entry) for entry in _committed(entries)]
-    tree = _write_trees(pack, blobs)
-    commit = pack.add(_COMMIT_TYPE, b"tree " + tree.hex().encode() + b"\n" + _COMMIT.encode())
-    pack.close()
+    with (folder / "objects" / "pack" / "new.pack").open("w+b") as file:
+        pack = _Pack(file)
+        blobs = [pack.add_file(root, entry) for entry in _committed(entries)]
+        tree = _write_trees(pack, blobs)
+        commit = pack.add(_COMMIT_TYPE, b"tree " + tree.hex().encode() + b"\n" + _COMMIT.encode())
+        pack.finish()
     (folder / "HEAD").write_bytes(b"ref: refs/heads/main\n")
     (folder / "config").write_bytes(_CONFIGURATION)
     (folder / "refs" / "heads" / "main").write_bytes(commit.hex().encode() + b"\n")
@@ -86,9 +87,9 @@ def _committed(entries: Iterable[TreeEntry]) -> list[TreeEntry]:
 class _Pack:
     """Writes a pack of stored objects, then its index (gitformat-pack, version 2)."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = path.open("w+b")
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._path = Path(file.name)
         self._objects: dict[bytes, tuple[int, int]] = {}  # sha1: (offset, crc32)
         self._file.write(b"PACK" + struct.pack(">II", 2, 0))  # the count is set at the end
 
@@ -131,12 +132,11 @@ class _Pack:
             self._file.write(part)
         self._objects[sha1] = (offset, crc)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Finish the pack and write its index; both are named by the pack's digest."""
         self._file.seek(8)
         self._file.write(struct.pack(">I", len(self._objects)))
         checksum = _append_sha1(self._file)
-        self._file.close()
         name = f"pack-{checksum.hex()}"
         self._path.rename(self._path.with_name(f"{name}.pack"))
         content = _pack_index(self._objects, checksum)

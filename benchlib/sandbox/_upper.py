@@ -26,8 +26,8 @@ from benchlib.sandbox._places import as_laid
 
 _PREFIXES = ("trusted.overlay.", "user.overlay.")
 _OPAQUE = "trusted.overlay.opaque"
-# These three say where a copy came from, and change nothing of what is seen.
-_HARMLESS = {"trusted.overlay.origin", "trusted.overlay.impure", "trusted.overlay.nlink"}
+# These say where a copy came from, and change nothing of what is seen.
+_HARMLESS = {f"trusted.overlay.{name}" for name in ("origin", "impure", "nlink", "uuid")}
 
 
 class UnreadableUpperError(Exception):
