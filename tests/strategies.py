@@ -7,6 +7,8 @@ tables: they are what an annotation cannot say.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import types
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -67,6 +69,7 @@ def json_values(max_leaves: int = 6) -> st.SearchStrategy[JsonValue]:
 # -- contracts ---------------------------------------------------------------------------------
 
 
+@functools.cache  # a strategy is costly to make and cheap to draw from
 def contracts(model: type[Contract]) -> st.SearchStrategy[Any]:
     """Draw instances of a contract whose fields fit each other."""
     return st.deferred(lambda: _made(model))
@@ -143,11 +146,20 @@ def _of_scalar(annotation: Annotation, metadata: tuple[Any, ...]) -> st.SearchSt
 def _of_text(bounds: Mapping[str, Any]) -> st.SearchStrategy[str]:
     least, most = bounds.get("min_length") or 0, bounds.get("max_length")
     pattern = bounds.get("pattern")
+    if pattern in _DIGESTS:
+        return _DIGESTS[pattern]
     if pattern is None:
         return st.text(min_size=least, max_size=min(most or 40, least + 40))
     # Without its anchors: `$` of Python would also take a newline behind.
     inner = st.from_regex(pattern[1:-1], fullmatch=True, alphabet=st.characters(codec="utf-8"))
     return inner.filter(lambda text: most is None or len(text) <= most)
+
+
+# Drawn by hand, for they are everywhere and dear to draw from their pattern.
+_SEEDS = st.binary(max_size=2)
+_SHA256 = _SEEDS.map(lambda seed: hashlib.sha256(seed).hexdigest())
+_SHA1 = _SEEDS.map(lambda seed: hashlib.sha1(seed, usedforsecurity=False).hexdigest())
+_DIGESTS = {"^[0-9a-f]{64}$": _SHA256, "^([0-9a-f]{40}|[0-9a-f]{64})$": _SHA1 | _SHA256}
 
 
 def _bounds(metadata: tuple[Any, ...]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ no times, no owners, no empty folders (Git has none).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -66,7 +67,8 @@ def scan_tree(root: Path, *, leave_out: frozenset[str] = frozenset()) -> Iterato
 
     Yields:
         Entries in no promised order. A folder is an entry only when it is empty (mode
-        ``folder``); a FIFO, device or socket has its type as mode and an empty content.
+        ``folder``); a FIFO, device or socket has its type as mode and an empty content. What
+        lies deeper than a path can name has the mode ``too-deep``: whoever made it walked down.
 
     Raises:
         OSError: A file can't be read.
@@ -75,7 +77,12 @@ def scan_tree(root: Path, *, leave_out: frozenset[str] = frozenset()) -> Iterato
     while pending:
         folder = pending.pop()
         children = 0
-        with os.scandir(root / folder if folder else root) as listing:
+        try:
+            listing = os.scandir(root / folder if folder else root)
+        except OSError as error:
+            yield _too_deep(error, folder)
+            continue
+        with listing:
             for child in listing:
                 children += 1
                 path = f"{folder}/{child.name}" if folder else child.name
@@ -84,9 +91,19 @@ def scan_tree(root: Path, *, leave_out: frozenset[str] = frozenset()) -> Iterato
                 if child.is_dir(follow_symlinks=False):
                     pending.append(path)
                 else:
-                    yield entry_at(child.path, path)
+                    try:
+                        entry = entry_at(child.path, path)
+                    except OSError as error:
+                        entry = _too_deep(error, path)
+                    yield entry
         if children == 0 and folder:
             yield TreeEntry(folder, "folder", 0, _EMPTY)
+
+
+def _too_deep(error: OSError, path: str) -> TreeEntry:
+    if error.errno != errno.ENAMETOOLONG:
+        raise error
+    return TreeEntry(path, "too-deep", 0, _EMPTY)
 
 
 def entry_at(location: str, path: str) -> TreeEntry:
