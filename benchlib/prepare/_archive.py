@@ -181,6 +181,17 @@ def _members(file: IO[bytes], limits: ArchiveLimits) -> Iterator[_Member]:
         for member in tar:
             if not member.isdir():
                 yield _tar_member(tar, member)
+    _read_to_the_end(stream, limits)
+
+
+def _read_to_the_end(stream: IO[bytes], limits: ArchiveLimits) -> None:
+    """Read what follows the last member: only at its end does a stream check its own sum."""
+    left = limits.free_bytes
+    while left > 0 and (chunk := stream.read(_CHUNK)):
+        left -= len(chunk)
+    if left <= 0:
+        msg = f"more than {limits.free_bytes} bytes after the last member"
+        raise tarfile.ReadError(msg)
 
 
 def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> _Member:
