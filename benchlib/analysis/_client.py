@@ -35,7 +35,7 @@ class Limits:
     Args:
         start_seconds: Until the kernel answers.
         cell_seconds: For each cell.
-        plan_seconds: For all of it.
+        plan_seconds: For all cells together.
         memory_bytes: Address space of the kernel; None for no limit.
     """
 
@@ -109,13 +109,15 @@ def run_notebook(
     running = _Running()
 
     def on_start(cell: object, cell_index: int) -> None:  # noqa: ARG001 - nbclient names them
+        if running.cell_index is None:
+            begin()
         running.cell_index = cell_index
         started(cell_index)
 
     def on_complete(cell: object, cell_index: int) -> None:  # noqa: ARG001 - nbclient names them
         finished(cell_index)
 
-    with (scratch / "kernel.log").open("wb") as log, _deadline(limits, running):
+    with (scratch / "kernel.log").open("wb") as log, _deadline(limits, running) as begin:
         try:
             notebook = papermill.execute_notebook(
                 str(scratch / "plan.ipynb"),
@@ -153,12 +155,12 @@ def _as_list(value: ParameterValue) -> object:
 
 
 @contextlib.contextmanager
-def _deadline(limits: Limits, running: _Running) -> Iterator[None]:
+def _deadline(limits: Limits, running: _Running) -> Iterator[Callable[[], None]]:
+    """Yield what starts the clock; the kernel's start has a limit of its own."""
     timer = threading.Timer(limits.plan_seconds, running.kill)
     timer.daemon = True
-    timer.start()
     try:
-        yield
+        yield timer.start
     finally:
         timer.cancel()
 

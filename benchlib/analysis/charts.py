@@ -35,6 +35,8 @@ _OUTCOMES: Mapping[str, tuple[str, str]] = {  # letter and colour; told apart wi
     "both-failed": ("F", "#686868"),
     "none": ("void", "#ffffff"),
 }
+LETTERS = "+ gained, - lost, P both passed, F both failed"
+"""What the letters of an outcome matrix mean."""
 
 
 @dataclass(frozen=True)

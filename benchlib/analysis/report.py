@@ -15,7 +15,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from benchlib.analysis.charts import ChartFile, draw, outcome_matrix, pass_rates
+from benchlib.analysis.charts import LETTERS, ChartFile, draw, outcome_matrix, pass_rates
 from benchlib.analysis.execute import Execution
 from benchlib.analysis.table_files import Cell, Table, shown
 from benchlib.analysis.tables import ALL
@@ -98,7 +98,7 @@ def cohort_charts(tables: Mapping[str, Table]) -> list[ChartFile]:
         charts.append(
             draw(
                 f"outcomes-{number}",
-                f"Outcome of each pair of {visible(name)}: + gained, - lost, P both passed, F both failed",
+                f"Outcome of each pair of {visible(name)}: {LETTERS}",
                 f"Outcomes of the pairs of {visible(name)}: {counts}. The data are in the table"
                 " of each pair.",
                 outcome_matrix(tables["pairs"], name),
