@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from benchlib.stats._evidence import Evidence
+from benchlib.stats._numbers import rational
 from benchlib.stats._words import percent
 from benchlib.stats.printing import print_value
+
+NO_DISCORDANT = "no discordant pairs"
+"""A line says this with a bound, so that a test's own note need not."""
 
 _SHOWN = {
     "equivalence": "equivalent within the planned margin",
@@ -38,7 +42,7 @@ def verdict(
     yield f"{words}: {_p(evidence, adjusted_p, level)}"
     if evidence.estimate is not None:
         yield _estimate(evidence)
-    if evidence.note:
+    if evidence.note and not evidence.note.startswith(NO_DISCORDANT):
         yield evidence.note
 
 
@@ -49,8 +53,9 @@ def _direction(evidence: Evidence) -> str:
 
 
 def _p(evidence: Evidence, adjusted_p: Fraction, level: Fraction) -> str:
-    parts = [f"p = {print_value(evidence.p or 0, kind='p')}"]
-    if evidence.p != adjusted_p:
+    p = evidence.p or 0
+    parts = [f"p = {print_value(p, kind='p')}"]
+    if rational("summarize", "p", p) != adjusted_p:
         parts.append(f"adjusted {print_value(adjusted_p, kind='p')}")
     if evidence.least_p is not None:
         parts.append(f"least attainable {print_value(evidence.least_p, kind='p')}")

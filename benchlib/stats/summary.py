@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from benchlib.stats import _evidence
 from benchlib.stats._numbers import choice, confidence, refuse
-from benchlib.stats._summary_words import verdict
+from benchlib.stats._summary_words import NO_DISCORDANT, verdict
 from benchlib.stats.binomial_interval import binomial_interval
 from benchlib.stats.holm import holm
 from benchlib.stats.printing import print_value
@@ -364,7 +364,7 @@ def _sentence(line: SummaryLine, level: Fraction) -> str:
     parts = []
     if line.discordance_bound is not None:
         bound = print_value(line.discordance_bound, kind="upper")
-        parts.append(f"no discordant pairs: at most {bound} of pairs disagree")
+        parts.append(f"{NO_DISCORDANT}: at most {bound} of pairs disagree")
     if line.evidence is None:
         parts.append(line.sentence)
     elif line.adjusted_p is None:
