@@ -95,4 +95,7 @@ def _fault(value: JsonValue, levels: int) -> str | None:
 
 
 ForeignJson = Annotated[JsonValue, AfterValidator(_refuse_unfit)]
-ForeignObject = Annotated[dict[str, JsonValue], AfterValidator(_refuse_unfit)]
+"""Any JSON of others."""
+
+ForeignObject = dict[str, ForeignJson]
+"""An object of theirs; its own level is not counted."""
