@@ -49,7 +49,7 @@ from benchlib.errors import OutsideError, escaped
 from benchlib.gateway import Answer, CallMemory, Gateway, read_wire, serve, usage_differences
 from benchlib.grade import delivered, used, verify
 from benchlib.memory import ProvisionerError, fixture_texts
-from benchlib.run.audit import audit
+from benchlib.run.audit import audit, known_writer
 from benchlib.run.journal import Clock
 from benchlib.run.receipts import kept_files
 
@@ -274,7 +274,7 @@ def _keep_changes(tools: ArmTools, mutations: MutationReport) -> None:
     copy = tools.scratch / "copy"
     for mutation in mutations.mutations:
         source = copy / mutation.path
-        is_made = mutation.change in {"added", "content"} and mutation.known_writer is None
+        is_made = mutation.change in {"added", "content"} and known_writer(mutation.path) is None
         if not is_made or path_fault(mutation.path):  # caches of tools are no work of the agent
             continue
         is_plain = source.is_file() and not source.is_symlink()
