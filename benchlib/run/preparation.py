@@ -30,6 +30,12 @@ from benchlib.prepare import (
 
 PREBUILD_OUTPUT_BYTES = 1024 * 1024
 
+PLACES = ("/workspace", "/home/agent", "/opt/agent", "/run/door/model.sock")
+"""Where an arm's parts lie, as its agent sees them."""
+
+MARKS = ("<!-- memory channel=tool-pull item=", "<!-- /memory item=")
+"""What stands around a text of memory."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -133,18 +139,20 @@ def _surfaces(
     root: Path,
     sandbox: Sandbox,
 ) -> Surfaces:
+    agent_files = _agent_files(cohort)
+    texts = {f"agent file {name}": text for name, text in agent_files.items()}
     return Surfaces(
         source=ready,
         evidence=root / fixture.evidence_corpus.path,
         graphs={arm.id: root / arm.graph.path for arm in fixture.graph_arms},
-        challenge=visible_text(challenge),
-        kit_names=_kit_names(cohort),
+        challenge={**visible_text(challenge), **texts},
+        kit_names=(*PLACES, *MARKS, *agent_files),
         image=sandbox.image_surface(),
     )
 
 
-def _kit_names(cohort: Cohort) -> tuple[str, ...]:
-    """Return what the kit itself writes where an agent can read it."""
+def _agent_files(cohort: Cohort) -> dict[str, str]:
+    """Return what the kit lays into an arm for its agent to run, as text by name."""
     task = Task(
         prompts=(),
         session="0" * 32,
@@ -156,11 +164,7 @@ def _kit_names(cohort: Cohort) -> tuple[str, ...]:
         token="0" * 32,
     )
     files = adapter_for(cohort.agent).agent_files(task)
-    places = ("/workspace", "/home/agent", "/opt/agent", "/run/door/model.sock")
-    marks = ("<!-- memory channel=tool-pull item=", "<!-- /memory item=")
-    texts = [data.decode(errors="replace") for data in files.values()]
-    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    return (*places, *marks, *files, *dict.fromkeys(lines))
+    return {name: data.decode(errors="replace") for name, data in files.items()}
 
 
 def _prebuilt(
