@@ -134,6 +134,7 @@ def _end_all(grace: float) -> None:
         _signal_all(signal.SIGKILL)
         _reap()
         time.sleep(0.001)
+    _reap()  # none is left as a zombie for a first process that may not look after orphans
 
 
 def _signal_all(number: signal.Signals) -> None:

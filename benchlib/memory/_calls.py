@@ -247,16 +247,21 @@ def _contract_fault(error: InputError, stdout: bytes) -> _Fault:
     if isinstance(cause, StrictJsonError):
         head = escaped(stdout[:80].decode(errors="replace"))
         return _Fault(cause.reason, f"{cause.detail}; stdout begins {head!r}")
-    kinds = (
-        [entry["type"] for entry in cause.errors()] if isinstance(cause, ValidationError) else []
+    places = (
+        {entry["type"]: str(entry["loc"][-1]) for entry in cause.errors() if entry["loc"]}
+        if isinstance(cause, ValidationError)
+        else {}
     )
     for kind, reason in _KINDS.items():
-        if kind in kinds:
-            finding = (error, *error.also)[kinds.index(kind)]
-            return _Fault(reason, f"{finding.field}: {finding.found}")
+        if kind in places:
+            told = next(
+                (one for one in (error, *error.also) if one.field.endswith(places[kind])), error
+            )
+            return _Fault(reason, f"{told.field}: {told.found}")
     return _Fault("wrong-type", f"{error.field}: {error.found}, allowed {error.allowed}")
 
 
+# By pydantic's name of the rule; of several, the first of these is the reason.
 _KINDS = {
     "extra_forbidden": "unknown-field",
     "missing": "missing-field",

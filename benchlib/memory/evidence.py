@@ -26,19 +26,35 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from benchlib.contracts.base import Contract, Identifier
+from benchlib.contracts.base import Broken, Contract, Identifier, RelationError, repeated
 from benchlib.contracts.fixture import Fixture
 from benchlib.contracts.reading import StrictJsonError, parse, read, read_bytes
 from benchlib.errors import InputError
 
 REFERENCE_SCHEMA = "reference-1"
 _MARK = re.compile(r"<!-- /?memory ")
+_ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
-ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+
+def _item_id(text: str) -> str:
+    if not _ITEM_ID.fullmatch(text):
+        msg = "an item's id: 1 to 128 letters, digits, '.', '_', ':' and '-', not a sign first"
+        raise ValueError(msg)
+    return text
+
+
+def _title(text: str) -> str:
+    if not text or "\n" in text or "\r" in text:
+        msg = "one line that is not empty"
+        raise ValueError(msg)
+    return text
+
+
+ItemId = Annotated[str, AfterValidator(_item_id)]
 
 
 class Item(Contract):
@@ -46,7 +62,7 @@ class Item(Contract):
 
     id: ItemId
     kind: Identifier
-    title: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\r\n]*$")]
+    title: Annotated[str, AfterValidator(_title)]
     body: str
 
     @property
@@ -56,16 +72,16 @@ class Item(Contract):
 
     @model_validator(mode="after")
     def _holds_no_mark(self) -> Item:
-        if _MARK.search(self.text):
-            msg = "a text without the mark of a delivery, `<!-- memory`"
-            raise ValueError(msg)
+        mark = _MARK.search(self.text)
+        if mark:
+            raise RelationError(Broken((), mark.group(), "a text without the mark of a delivery"))
         return self
 
 
 class Graph(Contract):
     """The content of one memory."""
 
-    schema_: Annotated[str, Field(alias="schema", pattern=f"^{REFERENCE_SCHEMA}$")]
+    schema_: Annotated[Literal["reference-1"], Field(alias="schema")]
     nodes: tuple[ItemId | Item, ...]
     edges: tuple[tuple[ItemId, Identifier, ItemId], ...]
 
@@ -77,14 +93,18 @@ class Graph(Contract):
     @model_validator(mode="after")
     def _ids_resolve(self) -> Graph:
         ids = [node.id if isinstance(node, Item) else node for node in self.nodes]
-        ends = {end for source, _, target in self.edges for end in (source, target)}
-        strangers = sorted(ends - set(ids))
-        if strangers:
-            msg = f"edges between listed nodes; {strangers[0]!r} is not listed"
-            raise ValueError(msg)
-        if len(ids) != len(set(ids)) or len(self.edges) != len(set(self.edges)):
-            msg = "each node and each edge once"
-            raise ValueError(msg)
+        known = set(ids)
+        broken = [
+            Broken(("edges", number, place), edge[place], "an id that is listed among the nodes")
+            for number, edge in enumerate(self.edges)
+            for place in (0, 2)
+            if edge[place] not in known
+        ]
+        if len(known) != len(ids) or len(set(self.edges)) != len(self.edges):
+            broken += repeated(("nodes",), ids)
+            broken += repeated(("edges",), [" ".join(edge) for edge in self.edges])
+        if broken:
+            raise RelationError(*broken)
         return self
 
 

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LONG = 4  # shorter words carry little: a quarter of the weight, no grams
 _LARGEST = 32_767
 _PACKED = struct.Struct(f"<{DIMENSIONS}h")
-_LEAST_SIMILARITY_PPM = 150_000  # chance alone reaches about a third of this
+_LEAST_SIMILARITY_PPM = 100_000  # of unrelated texts, by chance, one in a hundred reaches it
 
 
 def words(text: str) -> list[str]:
@@ -56,6 +56,7 @@ class Query:
 
     def __init__(self, text: str) -> None:
         vector = embed(text)
+        self._features = {feature for feature, _ in _features(text)}
         self._parts = [(place, value) for place, value in enumerate(vector) if value]
         self._norm = sum(value * value for _, value in self._parts)
 
@@ -68,6 +69,10 @@ class Query:
         norms = self._norm * sum(value * value for value in vector)
         cosine = isqrt(product * product * 10**12 // norms)
         return cosine if cosine >= _LEAST_SIMILARITY_PPM else 0
+
+    def shares_a_part(self, text: str) -> bool:
+        """Tell likeness from parts of words that fell into one bucket by chance."""
+        return any(feature in self._features for feature, _ in _features(text))
 
 
 def _features(text: str) -> Iterator[tuple[str, int]]:

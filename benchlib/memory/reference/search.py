@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import islice
 from typing import NamedTuple
 
 from benchlib.memory.reference import lexical
@@ -36,7 +37,12 @@ def semantic(database: sqlite3.Connection, query: str) -> list[Hit]:
         for node, vector in database.execute("SELECT id, v FROM vec")
     ]
     nearest = sorted((-ppm, node) for ppm, node in scored if ppm)
-    return [Hit(node, -ppm / 1_000_000) for ppm, node in nearest[:MOST_HITS]]
+    alike = (
+        Hit(node, -ppm / 1_000_000)
+        for ppm, node in nearest
+        if asked.shares_a_part(_text(database, node))
+    )
+    return list(islice(alike, MOST_HITS))
 
 
 def neighbours(database: sqlite3.Connection, start: str, *, depth: int = _DEEPEST) -> list[Hit]:
@@ -68,6 +74,11 @@ def search(database: sqlite3.Connection, query: str, limit: int) -> list[Hit]:
             totals[hit.id] = totals.get(hit.id, 0) + 10**9 // (_RANK_OFFSET + rank)
     best = sorted((-total, node) for node, total in totals.items())
     return [Hit(node, -total / 10**9) for total, node in best[:limit]]
+
+
+def _text(database: sqlite3.Connection, node: str) -> str:
+    title, body = database.execute("SELECT title, body FROM node WHERE id = ?", (node,)).fetchone()
+    return f"{title}\n{body}"
 
 
 def _match(database: sqlite3.Connection, expression: str) -> list[Hit]:
