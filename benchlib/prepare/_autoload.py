@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from dataclasses import asdict
@@ -83,6 +84,22 @@ def found_in(path: str, *, is_link: bool, ignores_case: bool) -> Named | None:
     if ignores_case and (variant := _FOLDED_BELOW.get(folded(name))):
         return Named(variant, "case-variant")
     return None
+
+
+def is_ordinary(path: str, name: str) -> bool:
+    """Tell fast that no row names a file below the root, exact case; False says nothing.
+
+    Args:
+        path: Of the file.
+        name: The path's last component.
+    """
+    return name[0] != "." and name not in _BARE and _is_ordinary_folder(path[: -len(name) - 1])
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_ordinary_folder(folder: str) -> bool:
+    parts = folder.split("/")
+    return bool(folder) and _FOLDERS.keys().isdisjoint(parts) and _FIRST_OF_INNER.isdisjoint(parts)
 
 
 def _folder_row(components: list[str]) -> str | None:

@@ -19,6 +19,7 @@ from benchlib.contracts.fixture import FindingKind
 from benchlib.prepare import patterns
 from benchlib.prepare._autoload import found_in
 from benchlib.prepare._findings import Collected, digest_at, no_surface
+from benchlib.prepare._reader import read_one
 from benchlib.prepare._scanner import Scanner
 
 _NOT_PROJECT = frozenset(
@@ -168,7 +169,7 @@ class ImageReader:
             )
         if not is_file:
             return child.stat(follow_symlinks=False).st_size, "no-file"
-        seen = self._scanner.file(child.path, child.name)
+        seen = read_one(child.path, child.name, self._scanner)
         self._collected.add_hits(surface, path, self._scanner, seen.hits, sha256=seen.sha256)
         return seen.size_bytes, seen.sha256
 

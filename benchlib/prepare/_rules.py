@@ -56,7 +56,7 @@ def leak_rules(vocabulary: Vocabulary) -> Iterator[Rule]:
     """Return the challenge's answer phrases."""
     for phrase in vocabulary.answer_phrases:
         if phrase.isascii():
-            literal = max(phrase.split(), key=len).lower().encode()
+            literal = max(phrase.split(), key=_rarity).lower().encode()
             yield Rule(
                 "solution-leak",
                 phrase,
@@ -71,6 +71,11 @@ def leak_rules(vocabulary: Vocabulary) -> Iterator[Rule]:
                 patterns.WHY_LEAK,
                 find_folded=_phrase(folded(phrase), ""),
             )
+
+
+def _rarity(word: str) -> int:
+    """Guess how rare a word is: the automaton stops at each one, so it should be a rare one."""
+    return len(word) + 6 * any(not character.isalpha() for character in word)
 
 
 def text_rules(*, with_notes: bool = True) -> Iterator[Rule]:

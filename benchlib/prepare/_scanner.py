@@ -1,8 +1,8 @@
 """One pass over a text for everything that certification looks for in it.
 
-Literals of all rules are found together by an Aho-Corasick automaton in the lower-cased
-bytes; only where one stands does its rule look closer. A file is read in windows, so
-memory does not grow with it.
+One expression asks first whether any literal of any rule stands in a text at all: in most
+none does. Else an Aho-Corasick automaton finds each of them in the lower-cased bytes, and
+only where one stands does its rule look closer.
 
 What is not seen: text that is compressed, encoded (base64, JSON or HTML escapes in a
 source file) or split by comment signs at a line's end.
@@ -10,21 +10,16 @@ source file) or split by comment signs at a line's end.
 
 from __future__ import annotations
 
-import codecs
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import ahocorasick_rs
+import re2
 
 from benchlib.contracts.fixture import FindingKind
 from benchlib.contracts.paths import folded
-
-WINDOW_BYTES = 1 << 20
-OVERLAP_BYTES = 1 << 16
-"""A match that is longer than this may be missed where two windows of a large file meet."""
 
 Accept = Callable[[bytes, int, int], bool]
 """Lower-cased text, start and end of a literal in it: is this a match?"""
@@ -48,6 +43,14 @@ class Rule:
     is_note: bool = False
 
 
+class Span(NamedTuple):
+    """One file's text among others in a buffer."""
+
+    start: int
+    end: int
+    name: str  # the basename
+
+
 class Seen(NamedTuple):
     """What was read of one file."""
 
@@ -57,8 +60,11 @@ class Seen(NamedTuple):
     hits: Mapping[int, int]  # rule -> line, from 1
 
 
+_NOTHING: Mapping[int, int] = {}
+
+
 class Scanner:
-    """Rules, ready to be looked for. One thread at a time: the buffer is shared.
+    """Rules, ready to be looked for.
 
     Args:
         rules: All of them; hits name them by index.
@@ -77,104 +83,124 @@ class Scanner:
         self._automaton = ahocorasick_rs.BytesAhoCorasick(
             list(owners), implementation=ahocorasick_rs.Implementation.DFA
         )
+        self._any_literal = _any_of(list(owners))
         self._folded = [i for i, rule in enumerate(self.rules) if rule.find_folded is not None]
-        self._buffer = bytearray(WINDOW_BYTES)
 
-    def text(self, text: str) -> dict[int, int]:
+    def text(self, text: str, name: str = "") -> Mapping[int, int]:
         """Return the hits in a text that is at hand: rule -> line."""
         data = text.encode("utf-8", "surrogateescape")
-        return {rule: data.count(b"\n", 0, at) + 1 for rule, at in self._places(data).items()}
+        return self.spans(data, [Span(0, len(data), name)]).get(0, _NOTHING)
 
-    def file(self, location: str, name: str) -> Seen:
-        """Read a regular file once: its digest, size, mode and hits.
+    def spans(
+        self, data: bytes, spans: Sequence[Span], *, at_start: bool = True
+    ) -> dict[int, dict[int, int]]:
+        """Look at many texts at once.
 
         Args:
-            location: Where it is; a link is not followed.
-            name: Its basename.
+            data: The texts, each followed by a NUL or the end: no literal crosses it.
+            spans: Where each one stands, in order.
+            at_start: Whether each span is a file's beginning.
 
-        Raises:
-            OSError: It can't be read.
+        Returns:
+            For each span in which something was seen: rule -> line.
         """
-        handle = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            mode_bits = os.fstat(handle).st_mode
-            size = os.readv(handle, [self._buffer])
-            data = bytes(memoryview(self._buffer)[:size])
-            if size == WINDOW_BYTES or data.startswith(_UTF16_MARKS):
-                return self._windows(handle, data, name, mode_bits)
-        finally:
-            os.close(handle)
-        places = self._places(data, name)
-        lines = {rule: data.count(b"\n", 0, at) + 1 for rule, at in places.items()}
-        return Seen(hashlib.sha256(data).hexdigest(), size, mode_bits, lines)
+        places: dict[int, dict[int, int]] = {}
+        if not self.may_hit(data, spans):
+            return {}
+        self._look_closer(data, spans, places, at_start=at_start)
+        for number, span in enumerate(spans):
+            self._look_at_whole(data, span, places, number, at_start=at_start)
+        return {
+            number: {
+                rule: data.count(b"\n", spans[number].start, spans[number].start + at) + 1
+                for rule, at in found.items()
+            }
+            for number, found in places.items()
+            if found
+        }
 
-    def _windows(self, handle: int, chunk: bytes, name: str, mode_bits: int) -> Seen:
-        """Read on in windows that overlap; UTF-16 text is looked at as UTF-8."""
-        digest, total, line = hashlib.sha256(), 0, 1
-        decode = _decoder(chunk)
-        hits: dict[int, int] = {}
-        window = b""
-        while chunk:
-            digest.update(chunk)
-            total += len(chunk)
-            kept = window[-OVERLAP_BYTES:]
-            line += window.count(b"\n", 0, len(window) - len(kept))
-            window = kept + decode(chunk)
-            for rule, at in self._places(window, name, at_start=total == len(chunk)).items():
-                hits.setdefault(rule, line + window.count(b"\n", 0, at))
-            chunk = os.read(handle, WINDOW_BYTES)
-        return Seen(digest.hexdigest(), total, mode_bits, hits)
-
-    def _places(self, data: bytes, name: str = "", *, at_start: bool = True) -> dict[int, int]:
-        """Return where each rule matches first."""
-        places: dict[int, int] = {}
-        lowered = data.lower()
-        matches = self._automaton.find_matches_as_indexes(lowered, overlapping=True)
-        if matches:
-            self._look_closer(matches, data, lowered, places, at_start=at_start)
-        for index in self._by_name.get(name, ()):
-            _look(self.rules[index].find, data, index, places, at_start=at_start)
-        if self._folded and not data.isascii():
-            text = folded(data.decode("utf-8", "replace")).encode()
-            for index in self._folded:
-                _look(self.rules[index].find_folded, text, index, places, at_start=at_start)
-        return places
+    def may_hit(self, data: bytes | memoryview, spans: Sequence[Span]) -> bool:
+        """Tell whether it is worth looking closer; other threads run meanwhile."""
+        return (
+            self._any_literal(data)
+            or any(span.name in self._by_name for span in spans)
+            or bool(self._folded and not bytes(data).isascii())
+        )
 
     def _look_closer(
         self,
-        matches: list[tuple[int, int, int]],
         data: bytes,
-        lowered: bytes,
-        places: dict[int, int],
+        spans: Sequence[Span],
+        places: dict[int, dict[int, int]],
         *,
         at_start: bool,
     ) -> None:
-        looked: set[int] = set()
+        """Ask each literal's rule whether it matches there; once a rule and span is enough."""
+        lowered = data.lower()
+        matches = self._automaton.find_matches_as_indexes(lowered, overlapping=True)
+        starts = [span.start for span in spans]
+        looked: set[tuple[int, int]] = set()
         for literal, start, end in matches:
+            number = bisect_right(starts, start) - 1
+            span = spans[number]
             for index in self._owners[literal]:
-                rule = self.rules[index]
-                if index in places or index in looked:
+                if (number, index) in looked:
                     continue
+                rule = self.rules[index]
                 if rule.accept is None:
-                    looked.add(index)
-                    _look(rule.find, data, index, places, at_start=at_start)
+                    looked.add((number, index))
+                    at = rule.find(data[span.start : span.end], at_start) if rule.find else None
                 elif rule.accept(lowered, start, end):
-                    places[index] = start
+                    looked.add((number, index))
+                    at = start - span.start
+                else:
+                    at = None
+                if at is not None:
+                    places.setdefault(number, {})[index] = at
+
+    def _look_at_whole(
+        self,
+        data: bytes,
+        span: Span,
+        places: dict[int, dict[int, int]],
+        number: int,
+        *,
+        at_start: bool,
+    ) -> None:
+        """Look for what has no literal: rules of one file name, phrases that need folding."""
+        for index in self._by_name.get(span.name, ()):
+            find = self.rules[index].find
+            at = find(data[span.start : span.end], at_start) if find else None
+            if at is not None:
+                places.setdefault(number, {})[index] = at
+        if not self._folded:
+            return
+        raw = data[span.start : span.end]
+        if raw.isascii():
+            return
+        text = folded(raw.decode("utf-8", "replace"))
+        for index in self._folded:
+            find = self.rules[index].find_folded
+            at = find(text.encode(), at_start) if find else None
+            if at is not None:
+                places.setdefault(number, {})[index] = _same_line(raw, text.encode(), at)
 
 
-def _look(
-    find: Find | None, data: bytes, index: int, places: dict[int, int], *, at_start: bool
-) -> None:
-    at = find(data, at_start) if find is not None else None
-    if at is not None:
-        places[index] = at
+def _any_of(literals: list[bytes]) -> Callable[[bytes | memoryview], bool]:
+    """Ask for all literals at once, whatever their case; faster than lower-casing the text."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.case_sensitive = False
+    options.never_capture = True
+    options.log_errors = False
+    search = re2.compile(b"|".join(re2.escape(one) for one in literals), options).search
+    return lambda data: search(data) is not None
 
 
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def _decoder(head: bytes) -> Callable[[bytes], bytes]:
-    if not head.startswith(_UTF16_MARKS):
-        return bytes
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    return lambda chunk: decoder.decode(chunk).encode("utf-8", "replace")
+def _same_line(raw: bytes, text: bytes, at: int) -> int:
+    """Return a place in the text as it was on the line of a place in the folded text."""
+    lines = text.count(b"\n", 0, at)
+    place = 0
+    for _ in range(lines):
+        place = raw.index(b"\n", place) + 1
+    return place

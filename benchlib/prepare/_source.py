@@ -16,10 +16,11 @@ from benchlib.contracts.fixture import FindingKind
 from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR
 from benchlib.errors import InputError
 from benchlib.prepare import patterns
-from benchlib.prepare._autoload import found_in, inner_names
+from benchlib.prepare._autoload import found_in, inner_names, is_ordinary
 from benchlib.prepare._findings import Collected, digest_at, no_surface
 from benchlib.prepare._links import follow, look_on_disk
-from benchlib.prepare._scanner import Scanner
+from benchlib.prepare._reader import read_all
+from benchlib.prepare._scanner import Scanner, Seen
 
 SURFACE = "source"
 
@@ -57,8 +58,11 @@ class SourceReader:
         """
         digest = hashlib.sha256()
         files = size_bytes = 0
-        for path, child in self._walk():
-            mode, size, sha256 = self._read_one(path, child)
+        for (path, name), seen in read_all(self._files(), self._scanner):
+            if seen is None:
+                mode, size, sha256 = self._read_link(path)
+            else:
+                mode, size, sha256 = self._judge_file(path, name, seen)
             digest.update(f"{mode} {sha256} ".encode() + os.fsencode(path) + b"\0")
             files += 1
             size_bytes += size
@@ -69,15 +73,25 @@ class SourceReader:
         )
         return digest.hexdigest()
 
-    def _walk(self) -> Iterator[tuple[str, _Child]]:
+    def _files(self) -> Iterator[tuple[tuple[str, str], str | None, str]]:
         """Yield files and links in the order of their paths' bytes; folders are judged here."""
         pending: list[tuple[str, _Child]] = list(self._children(""))
         while pending:
             path, child = pending.pop()
-            if child.is_dir(follow_symlinks=False):
+            if child.is_file(follow_symlinks=False):
+                yield (path, child.name), child.path, child.name
+            elif child.is_dir(follow_symlinks=False):
                 pending += self._children(path)
+            elif child.is_symlink():
+                yield (path, child.name), None, child.name
             else:
-                yield path, child
+                raise InputError(
+                    self._root,
+                    path,
+                    found="a FIFO, socket or device",
+                    allowed="files, links and folders",
+                    next_step="remove it",
+                )
 
     def _children(self, folder: str) -> Iterator[tuple[str, _Child]]:
         """Yield a folder's children, last first."""
@@ -118,24 +132,16 @@ class SourceReader:
                 sha256=digest_at(Path(self._root) / folder),
             )
 
-    def _read_one(self, path: str, child: _Child) -> tuple[str, int, str]:
-        """Judge one file or link by its name and its content."""
-        if child.is_symlink():
-            return self._read_link(path)
-        if not child.is_file(follow_symlinks=False):
-            raise InputError(
-                self._root,
-                path,
-                found="a FIFO, socket or device",
-                allowed="files, links and folders",
-                next_step="remove it",
-            )
-        seen = self._scanner.file(child.path, child.name)
-        is_patch = self._judge_name(path, child.name, seen.sha256, is_link=False)
+    def _judge_file(self, path: str, name: str, seen: Seen) -> tuple[str, int, str]:
+        """Judge one file by its name and its content; returns mode, size and digest."""
+        is_patch = self._judge_name(path, name, seen.sha256, is_link=False)
         if seen.hits:
             rules = self._scanner.rules
-            hits = {i: at for i, at in seen.hits.items()
-                    if not (is_patch and rules[i].kind == "patch-or-diff")}  # fmt: skip
+            hits = {
+                index: line
+                for index, line in seen.hits.items()
+                if not (is_patch and rules[index].kind == "patch-or-diff")
+            }
             self._collected.add_hits(SURFACE, path, self._scanner, hits, sha256=seen.sha256)
         mode = EXECUTABLE if seen.mode_bits & stat.S_IXUSR else REGULAR
         return mode, seen.size_bytes, seen.sha256
@@ -165,31 +171,39 @@ class SourceReader:
 
     def _judge_name(self, path: str, name: str, sha256: str, *, is_link: bool) -> bool:
         """Judge what a name alone says; returns whether it is that of a patch."""
-        named = found_in(path, is_link=is_link, ignores_case=self._ignores_case)
-        if named is not None:
-            whys = {
-                "context-below-root": patterns.WHY_CONTEXT_BELOW_ROOT,
-                "case-variant": patterns.WHY_CASE_VARIANT,
-            }
-            why = whys.get(named.sort, patterns.WHY_AUTO_LOADED)
-            self._add(path, "auto-loaded-context", named.row, why, sha256=sha256)
         lowered = name.lower()
-        if lowered.endswith(patterns.PATCH_ENDINGS):
+        is_patch = lowered.endswith(patterns.PATCH_ENDINGS)
+        if is_patch:
             ending = "*" + lowered[lowered.rindex(".") :]
             self._add(path, "patch-or-diff", ending, patterns.WHY_PATCH_NAME, sha256=sha256)
-            return True
-        if lowered == ".env" or (
-            lowered.startswith(".env.") and not lowered.endswith(patterns.ENV_HARMLESS_ENDINGS)
-        ):
+        if is_ordinary(path, name) and not (is_link or self._ignores_case):
+            return is_patch
+        named = found_in(path, is_link=is_link, ignores_case=self._ignores_case)
+        if named is not None:
+            why = _WHY_NAMED.get(named.sort, patterns.WHY_AUTO_LOADED)
+            self._add(path, "auto-loaded-context", named.row, why, sha256=sha256)
+        if _is_env(lowered) and not is_patch:
             self._add(path, "suspicious-metadata", ".env", patterns.WHY_ENV, sha256=sha256)
-        elif lowered == ".git":
+        if lowered == ".git":
             self._add(
                 path, "suspicious-metadata", ".git file", patterns.WHY_GIT_DATA, sha256=sha256
             )
-        return False
+        return is_patch
 
     def _add(self, path: str, kind: FindingKind, pattern: str, why: str, *, sha256: str) -> None:
         self._collected.add(SURFACE, path, kind, pattern, why, sha256=sha256)
+
+
+_WHY_NAMED = {
+    "context-below-root": patterns.WHY_CONTEXT_BELOW_ROOT,
+    "case-variant": patterns.WHY_CASE_VARIANT,
+}
+
+
+def _is_env(lowered: str) -> bool:
+    return lowered == ".env" or (
+        lowered.startswith(".env.") and not lowered.endswith(patterns.ENV_HARMLESS_ENDINGS)
+    )
 
 
 def _git_order(child: _Child) -> bytes:

@@ -76,7 +76,12 @@ def git(*arguments: str, cwd: Path, stdin: bytes | None = None) -> str:
         "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
     }  # fmt: skip
     done = subprocess.run(
-        ["git", *arguments], cwd=cwd, input=stdin, env=environment, capture_output=True, check=False
+        ["git", "-c", "gc.auto=0", *arguments],
+        cwd=cwd,
+        input=stdin,
+        env=environment,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
     return done.stdout.decode("utf-8", "surrogateescape").strip()

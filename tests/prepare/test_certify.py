@@ -29,7 +29,8 @@ from benchlib.prepare import (
     findings_in_words,
     seal,
 )
-from benchlib.prepare._scanner import OVERLAP_BYTES, WINDOW_BYTES
+from benchlib.prepare._reader import BATCH_BYTES as WINDOW_BYTES
+from benchlib.prepare._reader import OVERLAP_BYTES
 from benchlib.prepare.patterns import EVERYWHERE, IDENTITY, KIT_WORDS, Term
 
 PLAN = Vocabulary(

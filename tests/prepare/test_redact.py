@@ -14,7 +14,7 @@ from benchlib.contracts.redaction import RedactionReceipt
 from benchlib.contracts.tree import LINK, PreparedTree, scan_tree, tree_sha256
 from benchlib.errors import InputError
 from benchlib.prepare import BuiltTree, auto_loaded_paths, patterns_sha256, redact
-from benchlib.prepare._autoload import removed_by
+from benchlib.prepare._autoload import found_in, is_ordinary, removed_by
 from benchlib.prepare._links import follow, look_on_disk
 from benchlib.prepare.patterns import AUTO_LOADED, AutoLoaded
 
@@ -54,6 +54,23 @@ def test_each_row_names_its_paths_and_carries_its_evidence(row: AutoLoaded) -> N
     for path in examples_of(row.row):
         assert removed_by(path, is_link=False) is not None, path
     assert row.evidence.startswith(("observed", "documented", "a folder in the place of"))
+
+
+_ANY = st.lists(
+    st.sampled_from(["a", "docs", "AGENTS.md", "agents.md", ".claude", ".github", "instructions",
+                     ".roorules-x", "CONTEXT.md", ".vscode", "mcp.json", "opencode.json", ".x"]),
+    min_size=1, max_size=4,
+).map("/".join)  # fmt: skip
+
+
+@given(_ANY)
+def test_the_fast_look_at_a_name_never_passes_what_a_row_names(path: str) -> None:
+    if is_ordinary(path, path.rpartition("/")[2]):
+        assert found_in(path, is_link=False, ignores_case=False) is None
+
+
+def test_the_fast_look_passes_ordinary_names() -> None:
+    assert all(is_ordinary(f"src/deep/{name}", name) for name in ("a.py", "README.md", "agents.md"))
 
 
 @pytest.mark.parametrize("path", NEAR_MISSES)
