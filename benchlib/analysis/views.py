@@ -50,6 +50,9 @@ class Html:
     def _repr_html_(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Html of {len(self.text)} characters>"
+
 
 def visible(text: str) -> str:
     r"""Return a text in which every character is one that a reader sees.
