@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,13 @@ from pathlib import Path
 import docker
 import pytest
 from docker.errors import DockerException
+from hypothesis import HealthCheck, settings
+
+# No deadline: a busy machine is no fault of a rule. HYPOTHESIS_PROFILE=thorough looks longer.
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("usual", max_examples=40, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=_SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 NEEDS = {
     "docker": "a Docker engine and its base image; `.ci/docker-up` starts and makes them",
