@@ -29,6 +29,7 @@ def main() -> None:
     """Run the program of the command line to its end and report."""
     report_fd, parent, grace = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     argv = sys.argv[5:]
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until we can act on it
     signal.signal(signal.SIGTERM, _stop)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -37,11 +38,12 @@ def main() -> None:
     status: int | None = None
     was_stopped = os.getppid() != parent  # it died before we asked to be told
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         if not was_stopped:
             status = _wait(child)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     except _StopError:
         was_stopped = True
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     survivors = [one for one in _descendants() if one != child]
     lines = [] if status is None else [f"status {status}"]
     lines += [f"survivor {pid} {_argv(pid).hex()}" for pid in survivors]
@@ -57,6 +59,7 @@ def _environment() -> dict[bytes, bytes]:
 
 
 def _stop(_signal: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise _StopError
 
 
@@ -75,6 +78,7 @@ def _start(argv: list[str], report_fd: int) -> int:
         try:
             os.setsid()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
             os.set_inheritable(report_fd, False)
             os.execvpe(argv[0], argv, _environment())  # noqa: S606 - no shell on purpose
         except OSError as error:
