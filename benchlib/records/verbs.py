@@ -25,6 +25,7 @@ from benchlib.prepare import findings_in_words, preparation_in_words
 from benchlib.records.cohort_files import read_cohort
 from benchlib.records.freeze import freeze, open_plan
 from benchlib.run import (
+    REASONS,
     RunSummary,
     default_jobs,
     examine_workspace,
@@ -195,7 +196,17 @@ def analyze_frozen(
 
     Returns:
         What was written.
+
+    Raises:
+        InputError: The receipts' folder was named and is not there.
     """
+    if receipts is not None and not receipts.is_dir():
+        raise InputError(
+            str(receipts),
+            found="no folder",
+            allowed="the folder of the receipts of a run",
+            next_step="name the folder that was given to `benchlib run` as --output",
+        )
     return analyze(
         open_plan(root),
         receipts=receipts or default_receipts(root),
@@ -203,6 +214,7 @@ def analyze_frozen(
         out=output or root,
         overwrite=overwrite,
         progress=progress,
+        reasons=REASONS,
     )
 
 
