@@ -66,7 +66,7 @@ def _names_fault(response: SnapshotResponse, probes: tuple[Probe, ...]) -> Fault
 
 
 def _count_fault(response: SnapshotResponse, arm: GraphArm) -> Fault | None:
-    counts = response.state.counts
+    counts = response.state.counts  # named by the memory: its nodes, else items, else the most
     said = counts.get("nodes", counts.get("items", max(counts.values(), default=0)))
     if said >= arm.least_items:
         return None
