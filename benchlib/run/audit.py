@@ -117,11 +117,10 @@ def audit(
     Returns:
         Every mutation, by its path's bytes; the undeclared ones force the reward to zero.
     """
-    before, after = _without_folders(sealed.entries), _without_folders(finished.entries)
     found = sorted(_changes(sealed.entries, finished.entries), key=lambda one: os.fsencode(one[0]))
     return MutationReport(
-        before=tree_sha256(before),
-        after=tree_sha256(after),
+        before=sealed.sha256,
+        after=tree_sha256(_without_folders(finished.entries)) if found else sealed.sha256,
         mutations=tuple(_mutation(path, change, allowed_outputs) for path, change in found),
         method=finished.method,
     )
@@ -143,21 +142,27 @@ def _changes(
             continue
         if old is not None:
             yield from ((entry.path, change) for change in _differences(old, entry))
-        elif entry.mode != _FOLDER:
-            new.append(entry.path)
-    gone = [path for path, entry in was.items() if entry.mode != _FOLDER]
-    once, now = _parents(gone), _parents(new)
-    yield from ((path, "type" if path in once else "added") for path in new)
-    yield from ((path, "type" if path in now else "removed") for path in gone)
+        else:
+            new.append(entry)
+    once, now = _parents(was.values()), _parents(new)
+    sides: tuple[tuple[Iterable[TreeEntry], set[str], Change], ...] = (
+        (new, once, "added"),
+        (was.values(), now, "removed"),
+    )
+    for entries, others, change in sides:
+        for entry in entries:
+            if entry.mode != _FOLDER:
+                yield entry.path, "type" if entry.path in others else change
 
 
-def _parents(paths: Iterable[str]) -> set[str]:
-    """Every folder that these paths lie in; a path among them was, or became, a folder."""
-    return {"/".join(parts[:end]) for parts in map(_parts, paths) for end in range(1, len(parts))}
-
-
-def _parts(path: str) -> list[str]:
-    return path.split("/")
+def _parents(entries: Iterable[TreeEntry]) -> set[str]:
+    """Every folder that these lie in; a path among them was, or became, a folder."""
+    return {
+        entry.path[:end]
+        for entry in entries
+        for end, character in enumerate(entry.path)
+        if character == "/"
+    }
 
 
 def _differences(old: TreeEntry, new: TreeEntry) -> Iterator[Change]:

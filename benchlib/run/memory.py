@@ -17,7 +17,6 @@ from pathlib import Path
 from benchlib.contracts.attempt import ArmName
 from benchlib.contracts.provisioner import MemoryEvidence, ProvisionerCall
 from benchlib.errors import OutsideError
-from benchlib.gateway import CallMemory
 from benchlib.memory import (
     MemoryTools,
     ProvisionerError,
@@ -143,14 +142,14 @@ def _destroy(
 
 def serve_memory(
     runner: Runner, memory: Memory | None, stack: contextlib.ExitStack
-) -> CallMemory | None:
+) -> MemoryTools | None:
     """Start the memory system's tool server beside the runner; the arm sees only the door."""
     if memory is None or memory.failure or memory.restored is None:
         return None
     server = MemoryTools(
         runner.provisioner, project=memory.restored.project, working=memory.working
     )
-    return stack.enter_context(server).handle
+    return stack.enter_context(server)
 
 
 def evidence_after(runner: Runner, memory: Memory | None) -> MemoryEvidence | None:

@@ -40,6 +40,7 @@ from benchlib.contracts.reading import Json
 from benchlib.errors import escaped
 from benchlib.gateway import read_wire
 from benchlib.grade import changed
+from benchlib.memory import MemoryTools
 from benchlib.run.arm import ArmPlan, ArmTools, model_identity, run_arm
 from benchlib.run.memory import Memory, evidence_after, memories_of, portable, serve_memory
 from benchlib.run.premise import check_premise
@@ -160,23 +161,32 @@ def _run_one(runner: Runner, attempt: Attempt, name: ArmName, memory: Memory | N
     )
     try:
         with contextlib.ExitStack() as stack:
+            server = serve_memory(runner, memory, stack)
             tools = ArmTools(
                 sandbox=runner.sandbox,
                 adapter=runner.adapter,
                 answer=runner.answer,
-                call_memory=serve_memory(runner, memory, stack),
+                call_memory=server.handle if server else None,
                 memory=memory.evidence if memory else None,
                 memory_failure=memory.failure if memory else None,
                 folder=folder,
                 scratch=scratch,
                 clock=runner.clock,
             )
-            receipt = run_arm(plan, tools)
+            receipt = _unless_faulty(run_arm(plan, tools), server)
         after = evidence_after(runner, memory)
         failed = tuple(map(portable, receipt.failed_memory))
         return receipt.model_copy(update={"memory": after, "failed_memory": failed})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _unless_faulty(receipt: ArmReceipt, server: MemoryTools | None) -> ArmReceipt:
+    """Void an arm whose memory failed under it: the agent saw less than the condition says."""
+    if server is None or not server.faults or receipt.status != "completed":
+        return receipt
+    void = {"status": "void", "reason": "memory-tools-failed", "reward": None}
+    return receipt.model_copy(update={**void, "detail": escaped("; ".join(server.faults))[:4000]})
 
 
 @dataclass(frozen=True)

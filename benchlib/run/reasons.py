@@ -19,6 +19,8 @@ REASONS: Mapping[str, str] = {
     "arm-void": "the other arm is void, so this pair has no outcome",
     "interrupted": "the runner ended while this was under way",
     "interrupted-by-operator": "the run was stopped by hand",
+    "name-tells-arm": "the name that the memory system chose could tell an agent its condition",
+    "memory-tools-failed": "the memory's tool server failed while the agent was using it",
     "memory-absent": "the memory arm ran without a memory",
     "spawn-failed": "the memory system could not be started",
     "timeout": "the memory system did not end in time",
