@@ -111,10 +111,10 @@ def test_case_6_a_verifier_that_accepts_everything_is_refused_when_frozen(
 def test_an_agent_that_used_up_its_time_lost_and_is_not_void(
     run_spec: RunSpec, sandbox: str
 ) -> None:
-    spec = CohortSpec(agent=("sh", "-c", "sleep 60"), agent_timeout_seconds=1)
+    spec = CohortSpec(agent=("sh", "-c", "sleep 60"), agent_timeout_seconds=6)
     started = time.monotonic()
     ran = run_spec(spec, sandbox)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 50
     assert ran.pair().status == "completed"
     assert ran.arm("control").processes[0].timed_out
     assert ran.arm("control").reward == 0
