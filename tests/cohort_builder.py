@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from benchlib.sandbox.docker import DockerSandbox
-from benchlib.sandbox.local import LocalSandbox
-
 from benchlib.analysis import read_plan
 from benchlib.contracts.attempt import ArmName, ArmReceipt
 from benchlib.contracts.boundaries import Sandbox
@@ -21,6 +18,8 @@ from benchlib.contracts.plan import OpenPlan
 from benchlib.prepare import auto_loaded_paths
 from benchlib.records import folder_sha256, freeze, open_plan
 from benchlib.run import ReceiptFolder, RunSummary
+from benchlib.sandbox.docker import DockerSandbox
+from benchlib.sandbox.local import LocalSandbox
 
 ROOT = Path(__file__).resolve().parent.parent
 
