@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
 import stat
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
@@ -18,9 +17,11 @@ from pathlib import Path
 
 from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR, TreeEntry
 from benchlib.errors import OutsideError
+from benchlib.sandbox._files import fits, remove_tree
 
 _CHUNK = 1024 * 1024
 _EMPTY = hashlib.sha256(b"").hexdigest()
+_SURELY_NAMED_BYTES = 3584  # 4096 less what stands before a workspace on the engine's side
 _SPECIAL = {
     tarfile.FIFOTYPE: "fifo",
     tarfile.CHRTYPE: "character-device",
@@ -148,7 +149,9 @@ class _Entries:
         full = {path.rpartition("/")[0] for path in (*self._entries, *self._folders)}
         for path in self._folders - full:
             if not _is_git(path):
-                yield TreeEntry(path, "folder", 0, _EMPTY)
+                # The engine leaves out, in silence, what no path can name from outside.
+                is_deep = len(os.fsencode(path)) > _SURELY_NAMED_BYTES
+                yield TreeEntry(path, "too-deep" if is_deep else "folder", 0, _EMPTY)
 
 
 def _is_git(path: str) -> bool:
@@ -184,15 +187,24 @@ class _Copy:
         self._made = {""}
 
     def folder(self, path: str) -> None:
-        self._place(path).mkdir()
+        place = self._place(path)
         self._made.add(path)
+        if place:
+            place.mkdir()
 
     def link(self, path: str, target: str) -> None:
-        self._place(path).symlink_to(target)
+        place = self._place(path)
+        if place:
+            place.symlink_to(target)
 
     def file(self, path: str, chunks: Iterable[bytes], mode: int) -> None:
+        place = self._place(path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with open(os.open(self._place(path), flags, 0o600), "wb") as file:  # noqa: PTH123 - exact flags
+        if place is None:
+            for _ in chunks:  # they are digested on their way
+                continue
+            return
+        with open(os.open(place, flags, 0o600), "wb") as file:  # noqa: PTH123 - exact flags
             file.writelines(chunks)
             os.fchmod(file.fileno(), mode & 0o777 | 0o400)
 
@@ -207,14 +219,16 @@ class _Copy:
     def leave_out(self, name: str) -> None:
         location = self._root / name
         if location.is_dir() and not location.is_symlink():
-            shutil.rmtree(location)
+            remove_tree(location)
         else:
             location.unlink(missing_ok=True)
 
-    def _place(self, path: str) -> Path:
+    def _place(self, path: str) -> Path | None:
+        """Return where a path is laid; None where no path could name it."""
         if path.rpartition("/")[0] not in self._made:
             raise _refused(f"{path} lies in no folder of the archive")
-        return self._root / path
+        place = self._root / path
+        return place if fits(os.fspath(place)) else None
 
 
 def _refused(found: str) -> OutsideError:

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Self
 
 from benchlib.contracts.attempt import Survivor
-from benchlib.errors import OutsideError, escaped
+from benchlib.errors import OutsideError
 from benchlib.processes import Finished, run_supervised
 from benchlib.sandbox._places import HOST_NAME, USER_ID
+from benchlib.sandbox._process_table import members, namespace_of, survivors
 from benchlib.sandbox._programs import Ending
 
 _HOLDER = Path(__file__).with_name("_holder.py")
@@ -353,8 +354,9 @@ class _Watch:
         word = self._read_line(self.report[0])
         self._milliseconds = int((time.monotonic() - self._started) * 1000)
         first = self._first()
-        if first:
-            self._survivors = _below(first)
+        namespace = namespace_of(first) if first else None
+        if namespace:
+            self._survivors = survivors(pid for pid in members(namespace) if pid != first)
         if word is None:
             self._timed_out = time.monotonic() >= self._deadline
         else:
@@ -410,35 +412,3 @@ class _Watch:
             stderr_bytes=finished.stderr_bytes,
             survivors=self._survivors,
         )
-
-
-def _below(first: int) -> tuple[Survivor, ...]:
-    """List the live processes below one, numbered as the namespace numbers them."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names alone, hundreds of them
-        if name.isdigit():
-            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
-            if fields and fields[0] != b"Z":
-                children.setdefault(int(fields[1]), []).append(int(name))
-    found, pending = [], [first]
-    while pending:
-        below = children.get(pending.pop(), [])
-        found += below
-        pending += below
-    return tuple(sorted(map(_survivor, found), key=lambda one: one.pid))
-
-
-def _survivor(pid: int) -> Survivor:
-    words = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="surrogateescape")
-    lines = _read(f"/proc/{pid}/status").splitlines()
-    numbers = next(
-        (line.split() for line in lines if line.startswith(b"NSpid:")), [b"", b"%d" % pid]
-    )
-    return Survivor(pid=int(numbers[-1]), argv=escaped(words.strip())[:1000])
-
-
-def _read(location: str) -> bytes:
-    try:
-        return Path(location).read_bytes()
-    except OSError:
-        return b""  # it has ended meanwhile

@@ -24,8 +24,8 @@ from benchlib.errors import escaped
 from benchlib.sandbox._archive import ChunkReader, archived_entries
 from benchlib.sandbox._engine import EngineSocket, Stream, engine_errors
 from benchlib.sandbox._files import copy_entries, read_regular
-from benchlib.sandbox._image import IDLE_COMMAND
 from benchlib.sandbox._places import AGENT, DOOR, HOME, WORKSPACE
+from benchlib.sandbox._process_table import members, namespace_of, parent_of, survivors
 from benchlib.sandbox._programs import file_permissions, refuse_names
 from benchlib.sandbox._upper import LowerTree, Merged, UnreadableUpperError, merge_upper
 
@@ -64,6 +64,7 @@ class DockerArm:
         self._lower = lower
         self._upper = _upper_directory(container) if may_read_upper else None
         self._merged: Merged | None = None
+        self._may_run = False
 
     def run(
         self,
@@ -80,6 +81,7 @@ class DockerArm:
         """
         self._merged = None
         with engine_errors("run the agent"):
+            self._may_run = True
             self._container.start()
             try:
                 return self._turn(argv, environment, timeout_seconds, output_limit_bytes)
@@ -123,37 +125,43 @@ class DockerArm:
         return Turn(record, bytes(stream.stdout.head), bytes(stream.stderr.head))
 
     def _survivors(self) -> tuple[Survivor, ...]:
-        """List what is alive, but for init and the idle program that keeps the container up."""
+        """List what is alive, but for init and the idle program that keeps the container up.
+
+        The process table tells it at once where the engine is on this machine; the engine
+        itself needs a program of its own for it.
+        """
+        if self._upper is None:
+            return self._survivors_by_engine()
+        self._container.reload()
+        init = int(self._container.attrs["State"]["Pid"])
+        namespace = namespace_of(init) if init else None
+        if namespace is None:  # the container itself has ended, and everything in it
+            return ()
+        alive = [pid for pid in members(namespace) if pid != init]
+        return survivors(_without_idle(alive, {pid: parent_of(pid) for pid in alive}, init))
+
+    def _survivors_by_engine(self) -> tuple[Survivor, ...]:
         try:
             rows = self._container.top(ps_args="-eo pid,ppid,stat,args")["Processes"] or []
         except APIError:  # the container itself has ended, and everything in it
             return ()
-        alive = [
-            (int(pid), int(parent), argv) for pid, parent, state, argv in rows if state[0] != "Z"
-        ]
-        everyone = {pid for pid, _, _ in alive}
-        init = next((pid for pid, parent, _ in alive if parent not in everyone), 0)
-        idle = min(
-            (
-                pid
-                for pid, parent, argv in alive
-                if parent == init and argv == " ".join(IDLE_COMMAND)
-            ),
-            default=0,
-        )
-        return tuple(
-            Survivor(pid=pid, argv=escaped(argv)[:_SHOWN_ARGV])
-            for pid, _, argv in sorted(alive)
-            if pid not in {init, idle}
-        )
+        argv = {int(pid): text for pid, _, state, text in rows if state[0] != "Z"}
+        parents = {int(pid): int(parent) for pid, parent, _, _ in rows if int(pid) in argv}
+        # Init is no child of a process inside, and came before the others of which this holds.
+        init = min((pid for pid in argv if parents[pid] not in argv), default=0)
+        left = _without_idle([pid for pid in sorted(argv) if pid != init], parents, init)
+        return tuple(Survivor(pid=pid, argv=escaped(argv[pid])[:_SHOWN_ARGV]) for pid in left)
 
     def _kill(self) -> None:
+        if not self._may_run:
+            return
         try:
             self._container.kill()
         except (NotFound, APIError) as error:
             # 404: gone. 409: it has ended already.
             if error.status_code not in {404, 409}:
                 raise
+        self._may_run = False
 
     def finished(self) -> FinishedTree:
         """Read the workspace: the upper directory where it can be trusted, else everything."""
@@ -198,6 +206,12 @@ class DockerArm:
         """Remove the container and its layer."""
         with engine_errors("remove an arm"):
             remove_container(self._container)
+
+
+def _without_idle(alive: list[int], parents: Mapping[int, int], init: int) -> list[int]:
+    """Leave out init's first child, which keeps the container up; orphans come after it."""
+    idle = next((pid for pid in alive if parents[pid] == init), None)
+    return [pid for pid in alive if pid != idle]
 
 
 class _Exec:

@@ -13,6 +13,8 @@ Source:
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import stat
 from bisect import bisect_left
@@ -24,6 +26,7 @@ from pathlib import Path
 from benchlib.contracts.tree import TreeEntry, entry_at
 from benchlib.sandbox._places import as_laid
 
+_EMPTY = hashlib.sha256(b"").hexdigest()
 _PREFIXES = ("trusted.overlay.", "user.overlay.")
 _OPAQUE = "trusted.overlay.opaque"
 # These say where a copy came from, and change nothing of what is seen.
@@ -121,23 +124,35 @@ class _Walk:
                 self._settle_emptiness(here, has_children=here in children)
 
     def _children(self, here: bytes, *, is_merged: bool) -> list[tuple[bytes, bool]]:
-        folders = []
+        folders: list[tuple[bytes, bool]] = []
         with os.scandir(os.path.join(os.fsencode(self.upper), here)) as listing:  # noqa: PTH118 - bytes
             for child in listing:
                 path = here + b"/" + child.name if here else child.name
                 if path == b".git":
                     continue
-                status = child.stat(follow_symlinks=False)
-                if stat.S_ISDIR(status.st_mode):
-                    merged = is_merged and not _is_opaque(child.path)
-                    folders.append((path, self._merge_folder(path, is_merged=merged)))
-                    continue
-                if is_merged:
-                    self._hide(path)
-                if not _is_whiteout(status):
-                    _known_marks(child.path)  # refuses the others
-                    self.added.append(entry_at(os.fsdecode(child.path), os.fsdecode(path)))
+                try:
+                    folders += self._child(child, path, is_merged=is_merged)
+                except OSError as error:
+                    if error.errno != errno.ENAMETOOLONG:
+                        raise
+                    # As `scan_tree` says it: whoever made this walked down to it.
+                    self.added.append(TreeEntry(os.fsdecode(path), "too-deep", 0, _EMPTY))
         return folders
+
+    def _child(
+        self, child: os.DirEntry[bytes], path: bytes, *, is_merged: bool
+    ) -> list[tuple[bytes, bool]]:
+        """Take in one name; returns it when it is a folder that must be read."""
+        status = child.stat(follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            merged = is_merged and not _is_opaque(child.path)
+            return [(path, self._merge_folder(path, is_merged=merged))]
+        if is_merged:
+            self._hide(path)
+        if not _is_whiteout(status):
+            _known_marks(child.path)  # refuses the others
+            self.added.append(entry_at(os.fsdecode(child.path), os.fsdecode(path)))
+        return []
 
     def _merge_folder(self, path: bytes, *, is_merged: bool) -> bool:
         """Hide what a folder replaces; tells whether the sealed folder is seen through it."""

@@ -20,6 +20,8 @@ from docker import DockerClient
 from docker.models.containers import Container
 from docker.models.images import Image
 from docker.types import LogConfig
+from requests.exceptions import ConnectionError as RequestsConnectionError
+from requests.exceptions import ReadTimeout
 
 from benchlib.contracts.attempt import Limits, SandboxFacts
 from benchlib.contracts.boundaries import JudgedProcess, SealedWorkspace
@@ -326,17 +328,18 @@ class DockerSandbox:
         try:
             container.start()
             started = time.monotonic()
-            in_time = stream.follow(lambda: _is_running(container), started + timeout_seconds)
+            stream.drain(timeout_seconds)  # it closes when the last process has gone
+            status = _wait(container, started + timeout_seconds)
             milliseconds = int((time.monotonic() - started) * 1000)
-            if not in_time:
+            if status is None:
                 container.kill()
-            stream.drain(5.0)
+                stream.drain(5.0)
         finally:
             stream.close()
         found = read_regular(channel, VERDICT_FILE, limit_bytes=VERDICT_LIMIT_BYTES)
         return JudgedProcess(
-            exit_status=container.attrs["State"]["ExitCode"] if in_time else None,
-            timed_out=not in_time,
+            exit_status=status,
+            timed_out=status is None,
             milliseconds=milliseconds,
             stdout=bytes(stream.stdout.head),
             stderr=bytes(stream.stderr.head),
@@ -412,6 +415,10 @@ def _limits(host: Mapping[str, object]) -> Limits:
     )
 
 
-def _is_running(container: Container) -> bool:
-    container.reload()
-    return bool(container.attrs["State"]["Running"])
+def _wait(container: Container, deadline: float) -> int | None:
+    """Return the exit status of a container, or None when it is still up at the deadline."""
+    left = max(0.05, deadline - time.monotonic())
+    try:
+        return int(container.wait(timeout=left)["StatusCode"])
+    except (ReadTimeout, RequestsConnectionError):  # the SDK gives either for a read time-out
+        return None

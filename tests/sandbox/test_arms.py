@@ -28,6 +28,7 @@ from sandbox_arms import (
 
 from benchlib.contracts.boundaries import Sandbox, SealedWorkspace
 from benchlib.errors import InputError
+from benchlib.sandbox._files import remove_tree
 
 MakeSandbox = Callable[..., Sandbox]
 TELLTALE = re.compile(
@@ -411,6 +412,49 @@ def test_odd_names_and_files_come_back_as_they_are(
     assert copied == found.keys() - {"pipe"}
     assert os.readlink(tmp_path / "copy" / "untidy") == "./src//app.py"  # noqa: PTH115
     assert (tmp_path / "copy" / "same").stat().st_mode & 0o7777 == 0o640
+
+
+DEEPER = """
+import os, sys
+for number in range(int(sys.argv[1])):
+    os.mkdir("d" * int(sys.argv[2])); os.chdir("d" * int(sys.argv[2]))
+open("bottom", "w").close()
+"""
+
+
+@pytest.mark.parametrize("kind", [*KINDS, pytest.param("archive", marks=pytest.mark.docker)])
+@pytest.mark.parametrize(("folders", "length"), [(1500, 1), (40, 200)], ids=["many", "long"])
+def test_folders_deeper_than_a_stack_or_a_path_can_go_hold_nothing_up(
+    kind: str,
+    folders: int,
+    length: int,
+    make_sandbox: MakeSandbox,
+    open_arm: OpenArm,
+    tmp_path: Path,
+) -> None:
+    by_archive = {"may_read_upper": False} if kind == "archive" else {}
+    sandbox = make_sandbox("docker" if by_archive else kind, **by_archive)
+    arm = open_arm(sandbox)
+    turn = arm.run(
+        ("python3", "-c", DEEPER, str(folders), str(length)),
+        environment={},
+        timeout_seconds=60,
+        output_limit_bytes=999,
+    )
+    assert turn.record.exit_status == 0, turn.stderr
+    deep = [entry for entry in arm.finished().entries if entry.path.startswith("d")]
+    assert [entry.mode for entry in deep] == ["100644" if length == 1 else "too-deep"]
+    arm.copy_workspace(tmp_path / "copy")
+    assert (tmp_path / "copy" / "README.md").is_file()
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "v.py").write_text("import sys; sys.exit(4)")
+    judged = sandbox.judge(
+        tmp_path / "copy", tmp_path / "v", runtime=("python3", "v.py"), timeout_seconds=60
+    )
+    assert judged.exit_status == 4
+    arm.close()
+    remove_tree(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)
