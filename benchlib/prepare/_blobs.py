@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -76,57 +75,59 @@ class TreeWriter:
         self._folders = {""}
         self._must_chmod = _umask_interferes(root)
 
-    def write(self, store: ObjectStore, listed: list[Listed]) -> None:
+    def write(self, blobs: BlobStream, listed: list[Listed], *, leave_out: set[str]) -> None:
         """Write every entry; what can't be written is added to the refusals.
 
         Args:
-            store: The objects.
-            listed: Files and links in the order of their paths' bytes, with portable names.
+            blobs: The contents of these very entries.
+            listed: Files and links in the order of their paths' bytes.
+            leave_out: Paths that may not be written; their contents are looked at all the same.
 
         Raises:
             InputError: The object store is damaged.
             OSError: The disk failed.
         """
-        with tempfile.TemporaryFile() as wanted:
-            wanted.write("".join(f"{entry.object_id}\n" for entry in listed).encode())
-            wanted.seek(0)
-            process = store.start("cat-file", "--batch", "--buffer", stdin=wanted)
-        with process, Digester(self.entries) as digester:
-            blobs = BlobStream(process)
-            try:
-                for entry in listed:
-                    self._write_one(blobs, entry, digester)
-            except DamagedError as error:
-                process.kill()
-                raise _damaged(process, entry) from error
-            except BaseException:
-                process.kill()
-                raise
+        with Digester(self.entries) as digester:
+            for entry in listed:
+                try:
+                    self._take(blobs, entry, digester, is_written=entry.path not in leave_out)
+                except DamagedError as error:
+                    raise blobs.damaged(entry) from error
         self.entries.sort(key=lambda entry: os.fsencode(entry.path))
         self._make_links()
 
-    def _write_one(self, blobs: BlobStream, entry: Listed, digester: Digester) -> None:
+    def _take(
+        self, blobs: BlobStream, entry: Listed, digester: Digester, *, is_written: bool
+    ) -> None:
         size = blobs.next_size()
         if size is None:
             self._refuse_missing(entry)
-        elif entry.mode == LINK:
-            self._keep_link(entry, bytes(blobs.content(size)))
         elif size > LARGEST_IN_ONE_BYTES:
-            self._copy(blobs, size, entry)
+            self._copy(blobs, size, entry, is_written=is_written)
+        elif entry.mode == LINK:
+            self._keep_link(entry, bytes(blobs.content(size)), is_written=is_written)
         else:
             content = blobs.content(size)
             if size <= LFS_LARGEST_BYTES and is_lfs_pointer(bytes(content)):
                 self._see_pointer(entry)
-            handle = self._create(entry)
-            try:
-                _write_all(handle, content)
-            finally:
-                os.close(handle)
-            digester.add(entry, content)
+            if is_written:
+                self._write(entry, content)
+                digester.add(entry, content)
 
-    def _copy(self, blobs: BlobStream, size: int, entry: Listed) -> None:
-        digest = hashlib.sha256()
+    def _write(self, entry: Listed, content: memoryview) -> None:
         handle = self._create(entry)
+        try:
+            _write_all(handle, content)
+        finally:
+            os.close(handle)
+
+    def _copy(self, blobs: BlobStream, size: int, entry: Listed, *, is_written: bool) -> None:
+        """Copy a large blob in parts; one that is not written is read all the same."""
+        if entry.mode == LINK:
+            self._refuse_target(entry, f"a link target of {size} bytes")
+            is_written = False
+        digest = hashlib.sha256()
+        handle = self._create(entry) if is_written else os.open(os.devnull, os.O_WRONLY)
         try:
             for chunk in blobs.chunks(size):
                 _write_all(handle, chunk)
@@ -155,21 +156,24 @@ class TreeWriter:
             os.chmod(location, 0o755)  # noqa: PTH101, S103 - as above; agents read it
         self._folders.add(folder)
 
-    def _keep_link(self, entry: Listed, content: bytes) -> None:
+    def _keep_link(self, entry: Listed, content: bytes, *, is_written: bool) -> None:
         fault = _target_fault(content)
         if fault:
-            self.refusals.append(
-                Refusal(
-                    entry.path,
-                    fault,
-                    "a link target of 1 to 4095 bytes of UTF-8",
-                    "correct the link in the project, or pin a commit without it",
-                )
+            self._refuse_target(entry, fault)
+        elif is_written:
+            self.targets[entry.path] = content.decode()
+            digest = hashlib.sha256(content).hexdigest()
+            self.entries.append(_tree_entry(entry, len(content), digest))
+
+    def _refuse_target(self, entry: Listed, fault: str) -> None:
+        self.refusals.append(
+            Refusal(
+                entry.path,
+                fault,
+                "a link target of 1 to 4095 bytes of UTF-8",
+                "correct the link in the project, or pin a commit without it",
             )
-            return
-        self.targets[entry.path] = content.decode()
-        digest = hashlib.sha256(content).hexdigest()
-        self.entries.append(_tree_entry(entry, len(content), digest))
+        )
 
     def _make_links(self) -> None:
         """Make the links once no file is left to write."""
@@ -207,20 +211,44 @@ class DamagedError(Exception):
 
 
 class BlobStream:
-    """Reads what `git cat-file --batch` prints: a head per object, its content, a newline.
+    """What `git cat-file --batch` prints: a head per object, its content, a newline.
 
     Args:
-        process: Git, started with a pipe.
+        store: The objects.
+        listed: Whose contents are wanted, in this order.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        if process.stdout is None:
+    def __init__(self, store: ObjectStore, listed: list[Listed]) -> None:
+        with tempfile.TemporaryFile() as wanted:
+            wanted.write("".join(f"{entry.object_id}\n" for entry in listed).encode())
+            wanted.seek(0)
+            self._process = store.start("cat-file", "--batch", "--buffer", stdin=wanted)
+        if self._process.stdout is None:
             msg = "a process that was started with a pipe has none"
             raise AssertionError(msg)
-        self._handle = process.stdout.fileno()
+        self._handle = self._process.stdout.fileno()
         fcntl.fcntl(self._handle, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._buffer = b""
         self._at = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()  # it has ended by now, unless something went wrong
+        with self._process:
+            pass
+
+    def damaged(self, entry: Listed) -> InputError:
+        """Return the error for an object in which Git stopped."""
+        said = self._process.stderr.read() if self._process.stderr else b""
+        return InputError(
+            f"object {entry.object_id}",
+            entry.path,
+            found=last_line(said),
+            allowed="an object that Git can read",
+            next_step="run `git fsck` in the repository, or fetch the commit again",
+        )
 
     def next_size(self) -> int | None:
         """Read the next head: the object's size, or None if the store does not hold it."""
@@ -311,19 +339,9 @@ def _tree_entry(entry: Listed, size: int, sha256: str) -> TreeEntry:
 
 
 def _write_all(handle: int, content: memoryview) -> None:
-    while content:
-        content = content[os.write(handle, content) :]
-
-
-def _damaged(process: subprocess.Popen[bytes], entry: Listed) -> InputError:
-    said = process.stderr.read() if process.stderr else b""
-    return InputError(
-        f"object {entry.object_id}",
-        entry.path,
-        found=last_line(said),
-        allowed="an object that Git can read",
-        next_step="run `git fsck` in the repository, or fetch the commit again",
-    )
+    written = os.write(handle, content)
+    while written < len(content):  # a disk that is nearly full takes less at first
+        written += os.write(handle, content[written:])
 
 
 def _target_fault(content: bytes) -> str | None:

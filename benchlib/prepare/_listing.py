@@ -66,12 +66,8 @@ _FOLDER = "040000"
 
 def _entries(raw: bytes) -> list[Listed]:
     """Read `MODE TYPE ID<tab>PATH`, each ended by a NUL."""
-    entries = []
-    for record in raw.split(b"\0")[:-1]:
-        head, _, path = record.partition(b"\t")
-        mode, _, object_id = head.decode().split(" ")
-        entries.append(Listed(os.fsdecode(path), mode, object_id))
-    return entries
+    records = [record.partition("\t") for record in os.fsdecode(raw).split("\0")[:-1]]
+    return [Listed(path, head[:6], head[head.rindex(" ") + 1 :]) for head, _, path in records]
 
 
 def _missing_tree(listed: bytes, stderr: bytes, place: str) -> InputError:

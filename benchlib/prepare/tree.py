@@ -33,7 +33,7 @@ from benchlib.contracts.tree import (
 )
 from benchlib.errors import InputError, OutsideError
 from benchlib.prepare._archive import import_archive
-from benchlib.prepare._blobs import Refusal, TreeWriter
+from benchlib.prepare._blobs import BlobStream, Refusal, TreeWriter
 from benchlib.prepare._git import ObjectStore, object_store
 from benchlib.prepare._links import follow, look_among
 from benchlib.prepare._listing import Listed, list_commit
@@ -110,15 +110,16 @@ def _from_objects(
     declarations: Declarations,
 ) -> BuiltTree:
     listing = list_commit(store, commit, corpus.location)
-    refusals = [
-        *_refused_names(listing.entries),
-        *_refused_submodules(listing.entries, declarations),
-    ]
-    refused = {refusal.path for refusal in refusals}
-    wanted = [e for e in listing.entries if e.mode != SUBMODULE and e.path not in refused]
-    with _made_whole(destination) as scratch:
+    wanted = [entry for entry in listing.entries if entry.mode != SUBMODULE]
+    with _made_whole(destination) as scratch, BlobStream(store, wanted) as blobs:
+        # Git unpacks the first blobs while the names are judged.
+        refusals = [
+            *_refused_names(listing.entries),
+            *_refused_submodules(listing.entries, declarations),
+        ]
+        refused = {refusal.path for refusal in refusals}
         writer = TreeWriter(scratch, frozenset(declarations.lfs_pointers))
-        writer.write(store, wanted)
+        writer.write(blobs, wanted, leave_out=refused)
         refusals += [*writer.refusals, *_unmatched(listing.entries, writer, declarations)]
         if refusals:
             raise _report(refusals, f"{corpus.location} at {commit}")
