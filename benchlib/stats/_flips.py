@@ -5,8 +5,9 @@ of the terms with a plus, the signed sum is 2A - S. So a tail of the signed sum 
 of a subset sum of whole numbers, found in one of two ways, by cost:
 
 *packed*: one long whole number, each possible sum a slot of n + 1 bits; adding a magnitude
-is one shift and one addition; slots beyond the tail are masked away. The terms are dealt
-into two such numbers of half the width, which are then combined slot by slot.
+is one shift and one addition; slots beyond the tail are masked away, and the others add up
+to the number modulo 2^(n + 1) - 1. Many terms are dealt into two such numbers of half the
+width, which are then combined slot by slot.
 
 *halved*: for large magnitudes, the sums of either half of the terms, sorted, and one sweep.
 
@@ -25,11 +26,13 @@ from benchlib.stats._numbers import refuse
 
 _MOST_BITS = 1 << 31
 _MOST_HALVED = 44
+# Below, taking two packed numbers apart costs more than their smaller width saves.
+_FEW = 150
 # Sorting and sweeping one entry of a half takes about as long as adding this many bits.
 _BITS_PER_ENTRY = 4096
 
 
-def flip_p(place: str, name: str, terms: Sequence[Fraction], alternative: str) -> Fraction:
+def flip_p(place: str, name: str, terms: Sequence[Fraction | int], alternative: str) -> Fraction:
     """Return the p of the observed sum among all sign patterns of its terms.
 
     Args:
@@ -56,13 +59,13 @@ def flip_p(place: str, name: str, terms: Sequence[Fraction], alternative: str) -
     return Fraction(min(count, patterns), patterns)
 
 
-def least_flip_p(terms: Sequence[Fraction], alternative: str) -> Fraction:
+def least_flip_p(terms: Sequence[Fraction | int], alternative: str) -> Fraction:
     """Return the least p that the signs of these terms can give, whatever they are."""
     patterns = 1 << sum(term != 0 for term in terms)
     return min(Fraction(1), Fraction(2 if alternative == "two-sided" else 1, patterns))
 
 
-def to_units(terms: Sequence[Fraction]) -> list[int]:
+def to_units(terms: Sequence[Fraction | int]) -> list[int]:
     """Return the terms as multiples of their greatest common measure.
 
     Example:
@@ -102,10 +105,22 @@ def count_at_most(magnitudes: Sequence[int], at: int) -> int:
     entries = 1 << (n + 1) // 2
     if n <= _MOST_HALVED and (at + 1) * (n + 1) * n > entries * _BITS_PER_ENTRY:
         return _halved(magnitudes, at)
-    return _packed(magnitudes, at)
+    return _packed(magnitudes, at) if n <= _FEW else _dealt(magnitudes, at)
 
 
 def _packed(magnitudes: Sequence[int], at: int) -> int:
+    slot, sums, reach = len(magnitudes) + 1, 1, 0
+    mask = (1 << (at + 1) * slot) - 1
+    for magnitude in magnitudes:
+        sums += sums << magnitude * slot
+        reach += magnitude
+        if reach > at:
+            sums &= mask
+    # All slots together hold at most 2^n, which is below the modulus.
+    return sums % ((1 << slot) - 1)
+
+
+def _dealt(magnitudes: Sequence[int], at: int) -> int:
     few = slots(magnitudes[::2], at)
     below = list(itertools.accumulate(slots(magnitudes[1::2], at)))
     most = len(below) - 1

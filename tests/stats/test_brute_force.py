@@ -69,6 +69,7 @@ def test_both_ways_of_counting_sums_agree_with_all_subsets(magnitudes: list[int]
         assert _flips.count_at_most(ordered, at) == expected
         if 0 <= at < sum(ordered):
             assert _flips._packed(ordered, at) == expected
+            assert _flips._dealt(ordered, at) == expected
             assert _flips._halved(ordered, at) == expected
 
 
