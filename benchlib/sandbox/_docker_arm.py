@@ -30,6 +30,7 @@ from benchlib.sandbox._programs import file_permissions, refuse_names
 from benchlib.sandbox._upper import LowerTree, Merged, UnreadableUpperError, merge_upper
 
 KILLED = 9
+_END_SECONDS = 30
 _AFTERMATH_SECONDS = 5.0  # for output that was written before the end and not yet read
 _SHOWN_ARGV = 1000
 
@@ -82,6 +83,8 @@ class DockerArm:
         self._merged = None
         with engine_errors("run the agent"):
             self._may_run = True
+            # A container that ended by itself may still count as running, and would not start.
+            self._container.wait(timeout=_END_SECONDS, condition="not-running")
             self._container.start()
             try:
                 return self._turn(argv, environment, timeout_seconds, output_limit_bytes)
