@@ -1,8 +1,23 @@
 """Exact statistics for paired benchmarks of few, dear attempts.
 
+Read ``summary.py`` first: it ties the procedures together. Before the spending,
+``plan_size``; after it, ``summarize``. Each procedure is one module and one function whose
+frozen result carries its inputs, a one-sentence reading and canonical JSON.
+
+    >>> from benchlib import stats
+    >>> stats.mcnemar_test(gained=9, lost=2).reading
+    '9 gained, 2 lost: p = 0.0655.'
+
 Decisions: the standard library only. Whole numbers and fractions wherever the answer is
 rational; floats where it is a root, and then only operations that every machine rounds
-alike. One procedure, one module, one frozen result that carries its inputs.
+alike: no power, logarithm or built-in ``sum`` of floats. One record, ``Result``, with the
+fields that all procedures share; a procedure with facts of its own adds them in a class of
+its own, and nothing else is inherited. Arguments are named as the benchmark names them
+(``gained``, ``lost``, ``pairs``), not by formula letters, because letters get swapped. The
+methods of ``binomial_interval`` stay one function, for they answer one question and a plan
+names one of them. An unconditional p is a float with a stated tolerance: certifying the
+supremum would cost far more than it could change. The summary reads rows of its own, so
+that this part knows no receipt.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
     PYTHONPATH=.:tests python -m stats.statistics_page
 
-measures everything (some minutes) and rewrites the blocks between the page's markers; what
-stands outside them is written by hand. `test_statistics_page` holds the table of cases.
+measures everything (some minutes; or only the blocks that are named: cases, coverage,
+speed) and rewrites what stands between the page's markers. The rest is written by hand.
+`test_statistics_page` holds the table of cases against the code.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -81,10 +83,10 @@ def coverage_table() -> str:
     for method, sizes in (("clopper-pearson", range(1, 61)), ("blaker", (5, 10, 20, 40, 60))):
         least = min(rate_coverage(n, "0.95", method) for n in sizes)
         rows.append((f"rate, {method}", f"n = {sizes[0]} to {sizes[-1]}", "0.95", least))
-    for n in (5, 20, 60):
-        rows.append(
-            (f"rate, mid-p, n = {n}", "not guaranteed", "0.95", rate_coverage(n, "0.95", "mid-p"))
-        )
+    rows += [
+        (f"rate, mid-p, n = {n}", "not guaranteed", "0.95", rate_coverage(n, "0.95", "mid-p"))
+        for n in (5, 20, 60)
+    ]
     for n in (8, 14, 20):
         least = least_difference_coverage(n, "0.95")
         rows.append((f"risk difference, n = {n}", "41 x 41 grid", "0.95", least))
@@ -124,13 +126,13 @@ def block(name: str) -> re.Pattern[str]:
     return re.compile(rf"(<!-- {name} -->\n)(.*?)(\n<!-- /{name} -->)", re.DOTALL)
 
 
-def write() -> None:
-    """Measure everything and rewrite the page's blocks."""
-    for name, make in BLOCKS.items():
-        table, text = make(), PAGE.read_text(encoding="utf-8")
+def write(names: Iterable[str]) -> None:
+    """Measure, and rewrite these blocks of the page."""
+    for name in names:
+        table, text = BLOCKS[name](), PAGE.read_text(encoding="utf-8")
         rewritten = block(name).sub(lambda m, t=table: m[1] + t + m[3], text)
         PAGE.write_text(rewritten, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write()
+    write(sys.argv[1:] or BLOCKS)
