@@ -266,6 +266,8 @@ class _Importer:
                 process.wait()
             except BaseException:
                 process.kill()
+                with contextlib.suppress(OSError):
+                    stream.close()  # what is still buffered has no reader any more
                 raise
             said = process.stderr.read() if process.stderr else b""
             status = process.wait()
