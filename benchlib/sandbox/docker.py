@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from docker import DockerClient
+from docker.errors import ImageNotFound
 from docker.models.containers import Container
 from docker.models.images import Image
 from docker.types import LogConfig
@@ -127,6 +128,9 @@ class DockerSandbox:
     def load(self, sealed: SealedWorkspace) -> str:
         """Make the image that every arm of this workspace starts from; idempotent.
 
+        It stays with the engine, so that the next run finds it. All of them go with
+        ``docker image prune --all --filter label=benchlib.tree``.
+
         Returns:
             The image id: the same for equal trees on every machine with the same base.
 
@@ -137,10 +141,10 @@ class DockerSandbox:
         """
         return self._load(sealed).image_id
 
-    def _load(self, sealed: SealedWorkspace) -> _Loaded:
+    def _load(self, sealed: SealedWorkspace, *, again: bool = False) -> _Loaded:
         with self._lock:
             key = (sealed.root, sealed.sha256)
-            if key not in self._loaded:
+            if again or key not in self._loaded:
                 self._loaded[key] = self._load_now(sealed)
             return self._loaded[key]
 
@@ -187,7 +191,11 @@ class DockerSandbox:
         """
         loaded = self._load(sealed)
         with engine_errors("open an arm"):
-            container = self._create_arm(loaded.image_id, environment, door)
+            try:
+                container = self._create_arm(loaded.image_id, environment, door)
+            except ImageNotFound:  # somebody cleaned up meanwhile; it comes back under its id
+                loaded = self._load(sealed, again=True)
+                container = self._create_arm(loaded.image_id, environment, door)
             try:
                 container.put_archive("/opt", files_archive(AGENT[len("/opt/") :], agent_files))
                 container.reload()

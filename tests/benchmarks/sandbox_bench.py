@@ -91,7 +91,7 @@ def _arm(folder: Path) -> tuple[str, float, str, float, float, str]:
 
 def _whole_arm(sandbox: DockerSandbox, sealed: SealedWorkspace, folder: Path) -> None:
     arm = sandbox.open_arm(sealed, ENVIRONMENT, agent_files=AGENT, door=None)
-    copy = folder / "copy"
+    copy = Path(tempfile.mkdtemp(dir=folder)) / "copy"
     try:
         arm.run(("true",), environment={}, timeout_seconds=60, output_limit_bytes=1000)
         audit(sealed, arm.finished(), ())
@@ -100,7 +100,6 @@ def _whole_arm(sandbox: DockerSandbox, sealed: SealedWorkspace, folder: Path) ->
         arm.close()
     runtime = ("python3", "-I", "-S", "verify.py")
     sandbox.judge(copy, folder / "verifier", runtime=runtime, timeout_seconds=60)
-    shutil.rmtree(copy)
 
 
 def _raw_calls(client: docker.DockerClient, image: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -29,7 +30,11 @@ def make_sandbox() -> Iterator[Callable[..., Sandbox]]:
     made: list[Sandbox] = []
 
     def make(
-        kind: str, *, label: str = "test", scratch: Path | None = None, **more: object
+        kind: str,
+        *,
+        label: str = f"test-{os.getpid()}",
+        scratch: Path | None = None,
+        **more: object,
     ) -> Sandbox:
         if kind == "docker":
             sandbox: Sandbox = DockerSandbox(label, **more)

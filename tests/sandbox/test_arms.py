@@ -31,6 +31,7 @@ from benchlib.errors import InputError
 from benchlib.sandbox._files import remove_tree
 
 MakeSandbox = Callable[..., Sandbox]
+SLEEPS = f"sleep 41{os.getpid()}", f"sleep 42{os.getpid()}"  # another worker has others
 TELLTALE = re.compile(
     r"benchlib|benchmark|\b(arm|control|treatment|cohort|fixture|condition)s?\b", re.IGNORECASE
 )
@@ -304,14 +305,14 @@ def test_a_timeout_kills_everything_and_names_what_was_alive(
 ) -> None:
     arm = open_arm(make_sandbox(kind))
     started = time.monotonic()
-    turn = shell(arm, "echo begun; (setsid sleep 4321 &) ; sleep 4322; echo never", seconds=2)
+    turn = shell(arm, f"echo begun; (setsid {SLEEPS[0]} &) ; {SLEEPS[1]}; echo never", seconds=2)
     assert time.monotonic() - started < 10
     record = turn.record
     assert (record.exit_status, record.signal, record.timed_out) == (None, 9, True)
     assert 2000 <= record.milliseconds < 4000
     assert turn.stdout == b"begun\n"
-    assert {"sleep 4321", "sleep 4322"} <= {one.argv for one in record.survivors}
-    assert _alive("sleep 4321") == _alive("sleep 4322") == []
+    assert set(SLEEPS) <= {one.argv for one in record.survivors}
+    assert [_alive(one) for one in SLEEPS] == [[], []]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -320,11 +321,11 @@ def test_a_process_that_holds_the_output_open_does_not_hold_the_turn(
 ) -> None:
     arm = open_arm(make_sandbox(kind))
     started = time.monotonic()
-    turn = shell(arm, "sleep 4323 & echo done", seconds=60)
+    turn = shell(arm, f"{SLEEPS[0]} & echo done", seconds=60)
     assert time.monotonic() - started < 10
     assert turn.stdout == b"done\n"
-    assert [one.argv for one in turn.record.survivors] == ["sleep 4323"]
-    assert _alive("sleep 4323") == []
+    assert [one.argv for one in turn.record.survivors] == [SLEEPS[0]]
+    assert _alive(SLEEPS[0]) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

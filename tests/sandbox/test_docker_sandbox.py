@@ -40,22 +40,32 @@ def test_equal_trees_have_one_image_id_that_is_known_before_it_is_loaded(
     assert engine.images.get(planned.id).id == planned.id
 
 
+@pytest.fixture
+def own_tree(tmp_path: Path) -> SealedWorkspace:
+    """A tree of which no other test has the image."""
+    write_files(tmp_path / "own", {"random": os.urandom(16)})
+    return seal_folder(tmp_path / "own")
+
+
 def test_an_image_that_was_lost_comes_back_under_the_same_id(
-    sealed: SealedWorkspace, engine: docker.DockerClient
+    own_tree: SealedWorkspace, engine: docker.DockerClient, open_arm: OpenArm
 ) -> None:
-    image_id = DockerSandbox("test").load(sealed)
+    sandbox = DockerSandbox("test")
+    image_id = sandbox.load(own_tree)
     engine.images.remove(image_id, force=True)
-    assert DockerSandbox("test").load(sealed) == image_id
+    assert DockerSandbox("test").load(own_tree) == image_id
+    engine.images.remove(image_id, force=True)
+    assert open_arm(sandbox, workspace=own_tree).facts.image == image_id
 
 
 def test_an_engine_that_wants_all_layers_gets_them_and_gives_the_same_id(
-    sealed: SealedWorkspace, engine: docker.DockerClient, tmp_path: Path
+    own_tree: SealedWorkspace, engine: docker.DockerClient, tmp_path: Path
 ) -> None:
-    image_id = DockerSandbox("test").load(sealed)
+    image_id = DockerSandbox("test").load(own_tree)
     engine.images.remove(image_id, force=True)
     base = engine.images.get("benchlib/base:bookworm")
-    layer = write_layer(sealed, tmp_path)
-    plan = plan_image(base, layer, sealed.sha256)
+    layer = write_layer(own_tree, tmp_path)
+    plan = plan_image(base, layer, own_tree.sha256)
     assert load_with_base(engine, base, plan, layer) is None
     assert engine.images.get(image_id).id == image_id == plan.id
 
@@ -201,7 +211,7 @@ RUNNER = """
         seal_folder(Path(sys.argv[3])), PLAIN_ENVIRONMENT, agent_files={{}}, door=None
     )
     print("opened", flush=True)
-    arm.run(("sh", "-c", "sleep 7654 & sleep 7655"), environment={{}}, timeout_seconds=600,
+    arm.run(("sh", "-c", sys.argv[4]), environment={{}}, timeout_seconds=600,
             output_limit_bytes=9)
 """
 
@@ -210,7 +220,7 @@ RUNNER = """
 def test_what_a_killed_runner_left_is_found_by_its_label_and_no_other(
     kind: str, make_sandbox: MakeSandbox, sealed: SealedWorkspace, open_arm: OpenArm
 ) -> None:
-    label = f"killed-{os.getpid()}"
+    label, sleep = f"killed-{os.getpid()}", f"sleep 76{os.getpid()}"
     other = make_sandbox(kind, label=f"other-{os.getpid()}")
     theirs = open_arm(other)
     tests = str(Path(__file__).resolve().parent.parent)
@@ -222,6 +232,7 @@ def test_what_a_killed_runner_left_is_found_by_its_label_and_no_other(
             kind,
             label,
             str(sealed.root),
+            f"{sleep}1 & {sleep}2",
         ],
         stdout=subprocess.PIPE,
         text=True,
@@ -229,12 +240,12 @@ def test_what_a_killed_runner_left_is_found_by_its_label_and_no_other(
     with runner:
         assert runner.stdout is not None
         assert runner.stdout.readline() == "opened\n"
-        _wait_for("sleep 7655")
+        _wait_for(f"{sleep}2")
         runner.send_signal(signal.SIGKILL)
     sandbox = make_sandbox(kind, label=label)
     assert len(sandbox.remove_leftovers()) >= 1
     assert sandbox.remove_leftovers() == ()
-    _wait_for_end("sleep 765")
+    _wait_for_end(sleep)
     assert shell(theirs, "echo here").stdout == b"here\n"
 
 

@@ -16,6 +16,7 @@ from benchlib.contracts.boundaries import JudgedProcess, Sandbox
 
 MakeSandbox = Callable[..., Sandbox]
 Judge = Callable[..., JudgedProcess]
+SECONDS = f"54{os.getpid()}"  # another worker has others
 
 
 @pytest.fixture
@@ -109,20 +110,20 @@ def test_a_verifier_that_takes_too_long_is_killed_with_all_it_started(
     kind: str, judge: Judge
 ) -> None:
     script = (
-        "import subprocess, sys, time\nsubprocess.Popen(['sleep', '5432'])\n"
+        f"import subprocess, sys, time\nsubprocess.Popen(['sleep', '{SECONDS}'])\n"
         "print('begun', flush=True)\nopen(sys.argv[2], 'w').write('{}')\ntime.sleep(60)"
     )
     started = time.monotonic()
     judged = judge(kind, script, seconds=2)
     assert time.monotonic() - started < 15
     assert (judged.exit_status, judged.timed_out, judged.stdout) == (None, True, b"begun\n")
-    left = subprocess.run(["pgrep", "-f", "^sleep 5432$"], check=False, capture_output=True)
+    left = subprocess.run(["pgrep", "-f", f"^sleep {SECONDS}$"], check=False, capture_output=True)
     assert left.stdout == b""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_program_that_a_verifier_left_behind_does_not_hold_it(kind: str, judge: Judge) -> None:
-    script = "import subprocess\nsubprocess.Popen(['sleep', '5433'])\nprint('done')"
+    script = f"import subprocess\nsubprocess.Popen(['sleep', '{SECONDS}'])\nprint('done')"
     started = time.monotonic()
     judged = judge(kind, script)
     assert time.monotonic() - started < 15
