@@ -86,17 +86,27 @@ def test_no_other_descriptor_is_inherited() -> None:
 
 
 @pytest.mark.parametrize(
-    "script",
+    "start",
     [
-        "sleep 300 & echo done",
-        "nohup sleep 300 >/dev/null 2>&1 & echo done",
-        "setsid sh -c 'setsid sleep 300 >/dev/null 2>&1 &'; echo done",
+        "Popen(SLEEP)",
+        "signal(SIGHUP, SIG_IGN); Popen(SLEEP, stdout=DEVNULL, stderr=DEVNULL)",
+        "fork() or (setsid(), Popen(SLEEP, start_new_session=True, stdout=DEVNULL), _exit(0))",
     ],
     ids=["holds-the-pipe", "in-the-background", "double-forked"],
 )
-def test_what_outlives_the_program_is_named_and_killed(script: str) -> None:
+def test_what_outlives_the_program_is_named_and_killed(start: str) -> None:
     started = time.monotonic()
-    done = _run("sh", "-c", script)
+    # `Popen` returns when the exec is done: until then it would be named after its parent.
+    program = f"""
+from os import _exit, fork, setsid, wait
+from signal import SIG_IGN, SIGHUP, signal
+from subprocess import DEVNULL, Popen
+SLEEP = ["sleep", "300"]
+{start}
+{"wait()" if "fork" in start else ""}
+print("done")
+"""
+    done = _run(sys.executable, "-c", program)
     assert done.exit_status == 0
     assert done.stdout == b"done\n"
     assert [one.argv for one in done.survivors] == ["sleep 300"]
