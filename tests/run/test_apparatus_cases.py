@@ -230,14 +230,18 @@ def test_case_14_with_the_caches_declared_the_same_run_passes(run_spec: RunSpec)
 def test_nothing_that_an_agent_sees_tells_its_condition(run_spec: RunSpec, sandbox: str) -> None:
     look = (
         "echo 58 > answer.txt; pwd; env; id; hostname; ls -la / . .. $HOME 2>/dev/null; "
-        "cat /proc/self/cgroup /proc/1/cmdline /proc/self/mountinfo 2>/dev/null | tr '\\0' ' '; "
-        "git log 2>/dev/null; ps ax 2>/dev/null; true"
+        "cat /proc/self/cgroup; git log 2>/dev/null; true"
     )
+    if sandbox != "none":  # a plain process sees all that the machine runs and mounts
+        look += (
+            "; cat /proc/1/cmdline /proc/self/mountinfo 2>/dev/null | tr '\\0' ' '"
+            "; ps ax 2>/dev/null; true"
+        )
     ran = run_spec(CohortSpec(agent=("sh", "-c", look)), sandbox)
     for arm in ("control", "treatment"):
         text = (ran.folder.arm("p1", "a1", arm) / "stdout.txt").read_text().lower()
         words = ["treatment", "small-cohort", "label-width", "cohort", "recall"]
-        if sandbox != "none":  # a plain process sees the machine's process list and mounts
+        if sandbox != "none":
             words += ["benchlib"]
         for word in words:
             assert word not in text, f"{arm}: {word}"
