@@ -144,6 +144,12 @@ def test_the_ground_loads_nothing_heavy(name: str) -> None:
     assert not loaded_by(f"import {name}") & set(HEAVY)
 
 
+def test_a_run_of_pairs_loads_no_analysis() -> None:
+    """It would cost each start of a run two seconds and 120 MB."""
+    notebooks = set(HEAVY) - {"docker"}
+    assert not loaded_by("import benchlib.records, benchlib.run") & notebooks
+
+
 def test_statistics_load_the_standard_library_and_errors_alone() -> None:
     ours = {name for name in loaded_by("import benchlib.stats") if name.startswith("benchlib")}
     allowed = ("benchlib.stats", "benchlib.errors")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlib.analysis import Analysis, analyze
+from benchlib import analysis
 from benchlib.contracts.certification import Finding
 from benchlib.contracts.pair import Preparation
 from benchlib.contracts.plan import PlanLock
@@ -184,7 +184,7 @@ def analyze_frozen(
     output: Path | None,
     overwrite: bool,
     progress: Progress,
-) -> Analysis:
+) -> analysis.Analysis:
     """Execute a cohort's frozen notebook on its receipts.
 
     Args:
@@ -207,7 +207,7 @@ def analyze_frozen(
             allowed="the folder of the receipts of a run",
             next_step="name the folder that was given to `benchlib run` as --output",
         )
-    return analyze(
+    return analysis.analyze(  # loads pandas and altair, which no run of pairs needs
         open_plan(root),
         receipts=receipts or default_receipts(root),
         repository=find_repository(root),
@@ -223,7 +223,7 @@ class DemoResult:
     """What the demo did and where it lies."""
 
     run: RunSummary
-    analysis: Analysis
+    analysis: analysis.Analysis
     published: str  # how its tables compare with the published ones
 
     def in_words(self) -> str:

@@ -255,7 +255,8 @@ def _edit(root: Path, kind: str, path: str, choice: int) -> None:
     location = root / path
     if kind == "write":
         location.parent.mkdir(parents=True, exist_ok=True)
-        location.write_bytes([b"", b"b", b"x = 1\n", b"new"][choice])
+        if not stat.S_ISFIFO(location.stat().st_mode if location.exists() else 0):
+            location.write_bytes([b"", b"b", b"x = 1\n", b"new"][choice])  # a FIFO would wait
     elif kind == "remove":
         _replace(location)
     elif kind == "chmod":

@@ -30,6 +30,8 @@ def remove(p):
     if os.path.isdir(p) and not os.path.islink(p): shutil.rmtree(p)
     else: os.remove(p)
 def apply(kind, a, b):
+    if kind in ("write", "append", "restore") and os.path.exists(a) and not os.path.isfile(a):
+        raise OSError(a)  # to open a FIFO would wait for ever
     if kind == "write":
         os.makedirs(os.path.dirname(a) or ".", exist_ok=True); Path(a).write_text(b)
     elif kind == "append":
