@@ -241,6 +241,15 @@ def _cohort(spec: CohortSpec) -> dict[str, object]:
             "notebook": "notebooks/plans/primary.ipynb",
             "plan_sha256": read_plan(ROOT / "notebooks/plans/primary.ipynb").plan_sha256,
             "alpha_ppm": 50000,
+            "endpoints": [
+                {
+                    "id": "solved",
+                    "hypothesis": "Memory changes whether the label's width is found.",
+                    "challenges": ["label-width"],
+                    "lines": "per-challenge",
+                    "family": "conditional",
+                }
+            ],
         },
         "pairs": [
             {

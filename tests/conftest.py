@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     counts = {name: sum(1 for item in items if item.get_closest_marker(name)) for name in left_out}
     config.stash[_LEFT_OUT] = {name: count for name, count in counts.items() if count}
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = chosen
+    # The long ones first: else one worker ends with them while the others have nothing left.
+    items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("slow") is None)
 
 
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()

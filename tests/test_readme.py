@@ -36,6 +36,7 @@ def test_the_readme_shows_the_two_commands() -> None:
 
 @pytest.mark.slow
 @pytest.mark.docker
+@pytest.mark.timeout(1200)
 def test_each_command_of_the_readme_runs_in_the_order_in_which_it_stands(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".venv", "demo-output", ".git"))
@@ -47,6 +48,7 @@ def test_each_command_of_the_readme_runs_in_the_order_in_which_it_stands(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_the_demo_command_works_in_a_fresh_clone(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)

@@ -29,6 +29,7 @@ NEEDED = (
     "pairs",
     "arms",
     "paired",
+    "summary",
     "voids",
     "void_balance",
     "facts",
@@ -180,37 +181,26 @@ def _seen(value: object) -> object:
 
 
 def _answers(report: Report) -> Iterator[str]:
-    """Yield one sentence per comparison; not shown to differ is never no difference."""
-    alpha = report.cohort.analysis.alpha_ppm
+    """Yield the counts of each comparison, then what may be said of each planned claim."""
     for row in _overall(report.table("paired")):
         name, pairs = row["comparison"], _whole(row["pairs"])
         if pairs == 0:
             yield f"{name}: no pair has an outcome, so nothing can be said."
             continue
-        counts = (
+        yield (
             f"{name}: of {pairs} pairs, {row['gained']} were gained (the treatment arm alone"
-            f" passed) and {row['lost']} lost (the control arm alone passed)"
+            f" passed) and {row['lost']} lost (the control arm alone passed)."
         )
-        if row["p"] is None:
-            yield (
-                f"{counts}. This is exploratory: {row['units']} units are too few for a test, so"
-                " no p value is given."
-            )
-        elif row["reason"] == "no-discordant-pairs":
-            yield f"{counts}. No pair is discordant: the arms are not shown to differ."
-        else:
-            verdict = "differ" if _ppm(str(row["p"])) <= alpha else "are not shown to differ"
-            yield f"{counts}. The arms {verdict} (exact p {row['p']}, {row['method']})."
+    lines = report.table("summary").records()
+    for endpoint in report.cohort.analysis.endpoints:
+        for row in lines:
+            if row["endpoint"] == endpoint.id and _whole(row["admitted"]):
+                about = "" if row["challenge"] == ALL else f", {row['challenge']}"
+                yield f"{endpoint.id}, {row['comparison']}{about}: {row['reading']}"
 
 
 def _whole(cell: Cell) -> int:
     return cell if isinstance(cell, int) else 0
-
-
-def _ppm(text: str) -> int:
-    """Return a printed p in parts per million; it was rounded up, so this is safe."""
-    whole, _, rest = text.partition(".")
-    return int(whole) * 1_000_000 + int(rest.ljust(6, "0"))
 
 
 def _promise(report: Report) -> Iterator[str]:
@@ -230,6 +220,13 @@ def _promise(report: Report) -> Iterator[str]:
         "The latest valid attempt at each pair counts; a void pair leaves the paired table with"
         " both its arms and stays in the table of what does not count."
     )
+    for endpoint in cohort.analysis.endpoints:
+        where = "each of" if endpoint.lines == "per-challenge" else "all of"
+        margin = f", margin {endpoint.margin_ppm} parts per million" if endpoint.margin_ppm else ""
+        yield (
+            f"Claim {endpoint.id}: {endpoint.hypothesis} ({endpoint.question}{margin}, family"
+            f" {endpoint.family}, {where} {', '.join(endpoint.challenges)})"
+        )
     level = f"alpha {cohort.analysis.alpha_ppm} parts per million"
     yield f"Exact tests and intervals, {level}; each output table was declared before the run."
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 import pandas as pd
 
 from benchlib import stats
+from benchlib.analysis.claims import ClaimLine, claim_lines
 from benchlib.analysis.declarations import Column, Output
 from benchlib.analysis.frames import ARMS, Receipts
 
@@ -106,6 +107,32 @@ OUTPUTS: Mapping[str, Output] = {
                 "reason: code?",
             ),
             order=("comparison", "challenge"),
+        ),
+        Output(
+            id="summary",
+            title="What may be said of each claim that was planned",
+            columns=_columns(
+                "endpoint: text",
+                "comparison: text",
+                "challenge: text",
+                "question: code",
+                "family: code",
+                "planned: integer pairs",
+                "started: integer pairs",
+                "admitted: integer pairs",
+                "void: integer pairs",
+                "interrupted: integer pairs",
+                "undecided: integer pairs",
+                "gained: integer",
+                "lost: integer",
+                "p: decimal(4)?",
+                "adjusted_p: decimal(4)?",
+                "least_p: decimal(4)?",
+                "at_worst: decimal(4)? risk",
+                "at_best: decimal(4)? risk",
+                "reading: text",
+            ),
+            order=("endpoint", "comparison", "challenge"),
         ),
         Output(
             id="voids",
@@ -353,7 +380,8 @@ def _test(frame: pd.DataFrame, *, gained: int, lost: int) -> _Test:
     else:
         test = stats.mcnemar_test(gained=gained, lost=lost)
     reason = None if gained + lost else "no-discordant-pairs"
-    return method, units, test.p, _p(test.p), _p(test.least_p), reason
+    p, least_p = _printed(test.p, "p"), _printed(test.least_p, "p")
+    return method, units, test.p, p, least_p, reason
 
 
 def _clusters(frame: pd.DataFrame) -> list[list[int]]:
@@ -365,9 +393,48 @@ def _clusters(frame: pd.DataFrame) -> list[list[int]]:
     ]
 
 
-def _p(value: Fraction) -> Decimal:
-    """Round a p value up: what is printed never promises more than what was computed."""
-    return Decimal(stats.print_value(value, PLACES, kind="p"))
+def summary(receipts: Receipts, *, alpha_ppm: int) -> pd.DataFrame:
+    """Say of each planned claim what may be said, what may not, and why.
+
+    Args:
+        receipts: The frames.
+        alpha_ppm: 1 minus the level, in parts per million.
+
+    Returns:
+        Rows by endpoint, comparison and challenge. Adjusted over the planned tests of
+        the endpoint; ``at_worst`` and ``at_best`` bound the risk difference where one arm
+        of a pair is missing.
+    """
+    return _frame("summary", [_claim(line) for line in claim_lines(receipts, alpha_ppm=alpha_ppm)])
+
+
+def _claim(line: ClaimLine) -> tuple[object, ...]:
+    said = line.said
+    evidence = said.evidence if said else None
+    worst, best = (said.difference_if_missing if said else None) or (None, None)
+    return (
+        line.endpoint.id,
+        comparison(line.control, line.treatment),
+        line.challenge or ALL,
+        line.endpoint.question,
+        line.endpoint.family,
+        line.planned,
+        len(line.rows),
+        *(line.count(status) for status in ("admitted", "void", "interrupted", "started")),
+        said.gained if said else 0,
+        said.lost if said else 0,
+        _printed(evidence.p if evidence else None, "p"),
+        _printed(said.adjusted_p if said else None, "p"),
+        _printed(evidence.least_p if evidence else None, "p"),
+        _printed(worst, "lower"),
+        _printed(best, "upper"),
+        said.sentence if said else "No pair has an outcome, so nothing can be said.",
+    )
+
+
+def _printed(value: Fraction | float | None, kind: str) -> Decimal | None:
+    """Round to the safe side; None stays None."""
+    return None if value is None else Decimal(stats.print_value(value, PLACES, kind=kind))
 
 
 def voids(receipts: Receipts) -> pd.DataFrame:

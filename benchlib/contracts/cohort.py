@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -112,12 +114,53 @@ class PlannedPair(Contract):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
+class PlannedEndpoint(Contract):
+    """A claim about whether tasks are solved, and the test that will decide it.
+
+    It holds for each comparison of two conditions that the pairs make. The planned
+    tests of one endpoint are the family over which p values are adjusted.
+    """
+
+    id: Identifier
+    hypothesis: Words
+    challenges: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    lines: Literal["per-challenge", "overall"]
+    question: Literal["difference", "equivalence", "noninferiority"] = "difference"
+    family: Literal["conditional", "unconditional", "clusters", "strata"]
+    margin_ppm: Annotated[int, Field(ge=1, le=999_999)] | None = None  # of a risk difference
+
+    @model_validator(mode="after")
+    def _family_fits_the_claim(self) -> PlannedEndpoint:
+        """`benchlib.stats.summarize` refuses the same when the money is already spent."""
+        broken = list(repeated(("challenges",), list(self.challenges)))
+        has_margin = self.question != "difference"
+        if has_margin != (self.margin_ppm is not None):
+            rule = f"a margin for equivalence and noninferiority, null for {self.question}"
+            broken.append(Broken(("margin_ppm",), self.margin_ppm, rule))
+        if has_margin and self.family != "unconditional":
+            broken.append(Broken(("family",), self.family, "unconditional, with a margin"))
+        if self.lines == "per-challenge" and self.family in {"clusters", "strata"}:
+            rule = "conditional or unconditional, for a line about one challenge"
+            broken.append(Broken(("family",), self.family, rule))
+        if broken:
+            raise RelationError(*broken)
+        return self
+
+
 class NotebookPlan(Contract):
-    """The frozen notebook that makes the published tables."""
+    """The frozen notebook that makes the published tables, and the claims that it tests."""
 
     notebook: PortablePath  # below the folder that holds `cohorts/`
     plan_sha256: Sha256
     alpha_ppm: Annotated[int, Field(ge=1, le=500_000)]  # parts per million; 50000 is 5 %
+    endpoints: Annotated[tuple[PlannedEndpoint, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _endpoints_have_names_of_their_own(self) -> NotebookPlan:
+        broken = repeated(("endpoints", "id"), [endpoint.id for endpoint in self.endpoints])
+        if broken:
+            raise RelationError(*broken)
+        return self
 
 
 class RunRules(Contract):
@@ -158,6 +201,8 @@ class Cohort(Contract):
         ]
         for index, pair in enumerate(self.pairs):
             broken += self._unresolved(("pairs", index), pair)
+        for index, endpoint in enumerate(self.analysis.endpoints):
+            broken += self._untestable(("analysis", "endpoints", index), endpoint)
         if broken:
             raise RelationError(*broken)
         return self
@@ -179,6 +224,23 @@ class Cohort(Contract):
             rule = "another condition than the control's"
             broken.append(Broken((*place, "treatment"), pair.treatment, rule))
         return broken
+
+    def _untestable(
+        self, place: tuple[str, str, int], endpoint: PlannedEndpoint
+    ) -> Iterator[Broken]:
+        unknown = [name for name in endpoint.challenges if name not in self.challenges]
+        if unknown:
+            rule = f"challenges of this cohort: {', '.join(self.challenges)}"
+            yield Broken((*place, "challenges"), unknown, rule)
+        asked = Counter(
+            (pair.challenge, pair.control, pair.treatment)
+            for pair in self.pairs
+            if pair.challenge in endpoint.challenges
+        )
+        repeats = max(asked.values(), default=0) > 1
+        if endpoint.lines == "overall" and repeats and endpoint.family.endswith("conditional"):
+            rule = "clusters or strata, for attempts at one challenge are not independent pairs"
+            yield Broken((*place, "family"), endpoint.family, rule)
 
     def condition(self, name: str) -> Condition:
         """Return the condition of that id; names were checked when the cohort was read."""

@@ -206,7 +206,9 @@ def _line(
         if row.status != "excluded" and (row.control is None) != (row.treatment is None)
     ]
     is_outcome = endpoint.kind == "outcome"
-    has_bound = is_outcome and data.gained + data.lost == 0
+    has_bound = (  # of independent pairs; a question that repeats is none
+        is_outcome and data.gained + data.lost == 0 and endpoint.family not in _evidence.BY_QUESTION
+    )
     return SummaryLine(
         key=rows[0].key,
         endpoint=endpoint.name,

@@ -27,6 +27,7 @@ from benchlib.contracts.cohort import (
     Condition,
     MemoryCondition,
     NotebookPlan,
+    PlannedEndpoint,
     PlannedPair,
     Provisioner,
     ReactAgent,
@@ -112,15 +113,27 @@ LIMITS = Limits(
 )
 
 
-def make_cohort(pairs: tuple[PlannedPair, ...]) -> Cohort:
+def over_all(challenges: tuple[str, ...]) -> PlannedEndpoint:
+    """Return a claim over all challenges, whether or not one of them repeats."""
+    return PlannedEndpoint(
+        id="solved",
+        hypothesis="Memory changes which tasks are solved.",
+        challenges=challenges,
+        lines="overall",
+        family="clusters",
+    )
+
+
+def make_cohort(pairs: tuple[PlannedPair, ...], *endpoints: PlannedEndpoint) -> Cohort:
     """Return a cohort whose challenges and conditions are those that the pairs name."""
+    challenges = tuple(sorted({pair.challenge for pair in pairs}))
     named = sorted({name for pair in pairs for name in (pair.control, pair.treatment)})
     return Cohort(
         id="demo",
         version=1,
         title="Does memory help here?",
         question="Does the memory change which tasks the agent solves?",
-        challenges=tuple(sorted({pair.challenge for pair in pairs})),
+        challenges=challenges,
         fixtures=tuple(sorted({pair.fixture for pair in pairs})),
         conditions=tuple(
             Condition(
@@ -144,7 +157,10 @@ def make_cohort(pairs: tuple[PlannedPair, ...]) -> Cohort:
         ),
         rules=RunRules(allowed_isolation=("namespace",)),
         analysis=NotebookPlan(
-            notebook="notebooks/plans/primary.ipynb", plan_sha256=SHA["0"], alpha_ppm=50_000
+            notebook="notebooks/plans/primary.ipynb",
+            plan_sha256=SHA["0"],
+            alpha_ppm=50_000,
+            endpoints=endpoints or (over_all(challenges),),
         ),
         pairs=pairs,
     )
@@ -333,7 +349,7 @@ def executed(builder: ReceiptsBuilder, out: Path) -> Execution:
     receipts = load(builder.root)
     made = {}
     for output in plan.outputs:
-        settings = {"alpha_ppm": 50_000} if output.id == "arms" else {}
+        settings = {"alpha_ppm": 50_000} if output.id in {"arms", "summary"} else {}
         frame = getattr(tables, output.id)(receipts, **settings)
         rows = declared_rows(output, frame)
         made[output.id] = build_table("test", output, rows, plan.plan_sha256)

@@ -26,7 +26,7 @@ def made(receipts: frames.Receipts, name: str, **settings: int) -> Table:
 
 def every(receipts: frames.Receipts) -> dict[str, Table]:
     return {
-        name: made(receipts, name, **({"alpha_ppm": 50_000} if name == "arms" else {}))
+        name: made(receipts, name, **({"alpha_ppm": 50_000} if name in {"arms", "summary"} else {}))
         for name in tables.OUTPUTS
     }
 

@@ -50,6 +50,43 @@ RELATIONS: list[tuple[str, Change, str, str, str]] = [
     ("cohort", _twice("challenges"), "challenges[1]", "'label-width'", "a name that no entry"),
     ("cohort", _twice("fixtures"), "fixtures[1]", "'parcel-shop'", "a name that no entry"),
     ("cohort", _twice("conditions"), "conditions[2].id", "'no-memory'", "a name that no entry"),
+    (
+        "cohort",
+        lambda document: document["analysis"]["endpoints"].append(
+            copy.deepcopy(document["analysis"]["endpoints"][0])
+        ),
+        "analysis.endpoints[1].id",
+        "'solved'",
+        "a name that no entry",
+    ),
+    (
+        "cohort",
+        _set("analysis", "endpoints", 0, "margin_ppm", None),
+        "analysis.endpoints[0].margin_ppm",
+        "null",
+        "a margin for equivalence and noninferiority",
+    ),
+    (
+        "cohort",
+        _set("analysis", "endpoints", 0, "family", "conditional"),
+        "analysis.endpoints[0].family",
+        "'conditional'",
+        "unconditional, with a margin",
+    ),
+    (
+        "cohort",
+        _set("analysis", "endpoints", 0, "family", "strata"),
+        "analysis.endpoints[0].family",
+        "'strata'",
+        "unconditional, with a margin",
+    ),
+    (
+        "cohort",
+        _set("analysis", "endpoints", 0, "challenges", ["label-height"]),
+        "analysis.endpoints[0].challenges",
+        '["label-height"]',
+        "challenges of this cohort: label-width",
+    ),
     ("cohort", _twice("pairs"), "pairs[1].id", "'label-width-1'", "a name that no entry"),
     (
         "cohort",
