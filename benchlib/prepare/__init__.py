@@ -38,13 +38,14 @@ from benchlib.prepare.certify import (
     Surfaces,
     certify,
     certify_without_corpus,
+    is_at_hand,
     visible_text,
 )
 from benchlib.prepare.redact import redact
 from benchlib.prepare.seal import seal
 from benchlib.prepare.tree import BuiltTree, build_tree, tree_on_disk
 from benchlib.prepare.vocabulary import PlanId, Vocabulary, vocabulary_of
-from benchlib.prepare.words import findings_in_words, preparation_in_words
+from benchlib.prepare.words import certification_in_words, findings_in_words, preparation_in_words
 
 __all__ = [
     "CORPUS_WENT_UNCHECKED",
@@ -54,9 +55,11 @@ __all__ = [
     "Vocabulary",
     "auto_loaded_paths",
     "build_tree",
+    "certification_in_words",
     "certify",
     "certify_without_corpus",
     "findings_in_words",
+    "is_at_hand",
     "patterns_sha256",
     "preparation_in_words",
     "redact",

@@ -122,7 +122,7 @@ def certify_without_corpus(
     Raises:
         InputError: The checkout is there, or nobody opted out.
     """
-    if "://" not in corpus.location and (base / corpus.location).exists():
+    if is_at_hand(corpus, base=base):
         raise InputError(
             corpus.location,
             found="the corpus is there",
@@ -140,6 +140,11 @@ def certify_without_corpus(
     scanner = _scanner(vocabulary)
     _read_others(replace(surfaces, source=None), vocabulary, scanner, collected, frozenset())
     return _verdict(collected, vocabulary, declarations, unchecked_by=CORPUS_WENT_UNCHECKED)
+
+
+def is_at_hand(corpus: GitCorpus | ArchiveCorpus, *, base: Path) -> bool:
+    """Tell whether a corpus lies on this machine; what must be fetched does not."""
+    return "://" not in corpus.location and (base / corpus.location).exists()
 
 
 def _read_others(

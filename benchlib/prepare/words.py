@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from benchlib.contracts.certification import Finding
+from benchlib.contracts.certification import Certification, Finding
 from benchlib.contracts.pair import Preparation
 from benchlib.contracts.redaction import Removed
 from benchlib.contracts.tree import PreparedTree
@@ -17,14 +17,22 @@ def preparation_in_words(preparation: Preparation) -> str:
     Args:
         preparation: The receipt.
     """
-    certification = preparation.certification
     lines = [*_tree(preparation.tree), *_removed(preparation.redaction.removed)]
     if preparation.prebuilt_sha256 is not None:
         lines.append(f"prebuilt   tree digest {preparation.prebuilt_sha256[:16]}")
+    return "\n".join([*lines, certification_in_words(preparation.certification)])
+
+
+def certification_in_words(certification: Certification) -> str:
+    """Return what was read and what was found.
+
+    Args:
+        certification: The verdict.
+    """
     size = sum(surface.size_bytes for surface in certification.surfaces)
     kinds = Counter(surface.kind for surface in certification.surfaces)
     read = ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in kinds.items())
-    lines.append(f"read       {read}; {size:,} bytes")
+    lines = [f"read       {read}; {size:,} bytes"]
     if certification.corpus_unchecked_by is not None:
         lines.append(f"UNCHECKED  the corpus was absent: {certification.corpus_unchecked_by}")
     lines += _group("declared", certification.declared)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,17 +18,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlib import analysis
-from benchlib.contracts.certification import Finding
+from benchlib.contracts.certification import Certification, Finding
 from benchlib.contracts.pair import Preparation
 from benchlib.contracts.plan import PlanLock
 from benchlib.errors import InputError, OutsideError
-from benchlib.prepare import findings_in_words, preparation_in_words
+from benchlib.prepare import (
+    CORPUS_WENT_UNCHECKED,
+    certification_in_words,
+    findings_in_words,
+    is_at_hand,
+    preparation_in_words,
+)
 from benchlib.records.cohort_files import read_cohort
 from benchlib.records.freeze import freeze, open_plan
 from benchlib.run import (
     REASONS,
     RunSummary,
     default_jobs,
+    examine_without_corpus,
     examine_workspace,
     open_sandbox,
     run_cohort,
@@ -67,31 +75,44 @@ class PreparedCohort:
     """What preparing a cohort found, by challenge and fixture."""
 
     preparations: dict[str, Preparation]
+    unchecked: dict[str, Certification]  # where the corpus was absent and the operator said so
+
+    @property
+    def certifications(self) -> tuple[Certification, ...]:
+        """The verdict on each workspace."""
+        judged = (one.certification for one in self.preparations.values())
+        return (*judged, *self.unchecked.values())
 
     @property
     def passed(self) -> bool:
-        """Whether every workspace may be sealed."""
-        return all(one.certification.passed for one in self.preparations.values())
+        """Whether nothing was found; with a corpus unchecked it can't be sealed all the same."""
+        return all(one.passed for one in self.certifications)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding, of all workspaces, each once."""
-        found = [f for one in self.preparations.values() for f in one.certification.findings]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(f for one in self.certifications for f in one.findings))
 
     def in_words(self) -> str:
         """Return the whole report as text."""
-        return "\n\n".join(
-            f"{name}\n{preparation_in_words(one)}" for name, one in self.preparations.items()
-        )
+        parts = {name: preparation_in_words(one) for name, one in self.preparations.items()}
+        parts |= {name: certification_in_words(one) for name, one in self.unchecked.items()}
+        return "\n\n".join(f"{name}\n{text}" for name, text in parts.items())
 
     def findings_in_words(self) -> str:
-        """Return the findings alone as text."""
-        return findings_in_words(self.findings)
+        """Return the findings alone as text, after the names of what went unchecked."""
+        lines = [
+            f"UNCHECKED  the corpus of {name} was absent: {one.corpus_unchecked_by}"
+            for name, one in self.unchecked.items()
+        ]
+        return "\n".join([*lines, findings_in_words(self.findings)])
 
     def as_json(self) -> str:
-        """Return the preparations as JSON, by name."""
-        parts = {name: json.loads(one.canonical()) for name, one in self.preparations.items()}
+        """Return the preparations, or what was judged without a corpus, as JSON by name."""
+        parts = {
+            name: json.loads(one.canonical())
+            for name, one in {**self.preparations, **self.unchecked}.items()
+        }
         return json.dumps(parts, indent=1)
 
 
@@ -111,19 +132,22 @@ def prepare_cohort(root: Path, *, sandbox: str, progress: Progress) -> PreparedC
     """
     files = read_cohort(root)
     box = open_sandbox(sandbox, label=run_label(root / "prepare"))
-    preparations = {}
+    report = PreparedCohort({}, {})
     with tempfile.TemporaryDirectory(prefix="w-") as work:
-        for challenge, fixture in files.workspaces:
-            progress(f"preparing {challenge} on {fixture}")
-            _, preparations[f"{challenge} on {fixture}"] = examine_workspace(
-                files.cohort,
-                files.challenges[challenge],
-                files.fixtures[fixture],
-                root=root,
-                work=Path(work),
-                sandbox=box,
-            )
-    return PreparedCohort(preparations)
+        for challenge_id, fixture_id in files.workspaces:
+            name = f"{challenge_id} on {fixture_id}"
+            progress(f"preparing {name}")
+            challenge, fixture = files.challenges[challenge_id], files.fixtures[fixture_id]
+            opted_out = os.environ.get(CORPUS_WENT_UNCHECKED) is not None
+            if opted_out and not is_at_hand(fixture.corpus, base=root):
+                report.unchecked[name] = examine_without_corpus(
+                    files.cohort, challenge, fixture, root=root, sandbox=box, environment=os.environ
+                )
+            else:
+                _, report.preparations[name] = examine_workspace(
+                    files.cohort, challenge, fixture, root=root, work=Path(work), sandbox=box
+                )
+    return report
 
 
 def freeze_cohort(root: Path, *, sandbox: str, overwrite: bool, progress: Progress) -> PlanLock:

@@ -21,7 +21,12 @@ from benchlib.run.cohort import (
 )
 from benchlib.run.pair import run_pair
 from benchlib.run.premise import check_premise
-from benchlib.run.preparation import Prepared, examine_workspace, prepare_workspace
+from benchlib.run.preparation import (
+    Prepared,
+    examine_without_corpus,
+    examine_workspace,
+    prepare_workspace,
+)
 from benchlib.run.reasons import REASONS
 from benchlib.run.receipts import ReceiptFolder
 from benchlib.run.sandboxes import open_sandbox
@@ -34,6 +39,7 @@ __all__ = [
     "audit",
     "check_premise",
     "default_jobs",
+    "examine_without_corpus",
     "examine_workspace",
     "open_sandbox",
     "prepare_workspace",

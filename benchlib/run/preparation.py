@@ -6,11 +6,13 @@ before anything is spent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchlib.agents import adapter_for
 from benchlib.contracts.boundaries import Sandbox, SealedWorkspace, Task
+from benchlib.contracts.certification import Certification
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.cohort import Cohort
 from benchlib.contracts.fixture import Fixture
@@ -21,6 +23,7 @@ from benchlib.prepare import (
     Surfaces,
     build_tree,
     certify,
+    certify_without_corpus,
     redact,
     seal,
     tree_on_disk,
@@ -130,11 +133,46 @@ def examine_workspace(
     return ready, preparation
 
 
+def examine_without_corpus(
+    cohort: Cohort,
+    challenge: Challenge,
+    fixture: Fixture,
+    *,
+    root: Path,
+    sandbox: Sandbox,
+    environment: Mapping[str, str],
+) -> Certification:
+    """Judge all but the source where the pinned corpus is absent, if the operator said so.
+
+    Args:
+        cohort: As for ``prepare_workspace``, like all others.
+        challenge: The question.
+        fixture: Its evidence.
+        root: The cohort's folder.
+        sandbox: What stands around a workspace.
+        environment: Must hold ``BENCHLIB_CORPUS_WENT_UNCHECKED=1``.
+
+    Returns:
+        A verdict that names the variable; nothing can be sealed or run with it.
+
+    Raises:
+        InputError: The corpus is there, or nobody opted out.
+    """
+    return certify_without_corpus(
+        _surfaces(cohort, challenge, fixture, None, root=root, sandbox=sandbox),
+        fixture.corpus,
+        base=root,
+        vocabulary=vocabulary_of(cohort, challenge, fixture),
+        declarations=fixture.declarations,
+        environment=environment,
+    )
+
+
 def _surfaces(
     cohort: Cohort,
     challenge: Challenge,
     fixture: Fixture,
-    ready: BuiltTree,
+    ready: BuiltTree | None,
     *,
     root: Path,
     sandbox: Sandbox,

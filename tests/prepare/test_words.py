@@ -140,6 +140,8 @@ def _cohort() -> Cohort:
     provisioner = {"name": "m", "build": "1", "argv": ("m",), "serve": ("m",),
                    "embedding": "lexical"}  # fmt: skip
     memory = {"graph_arm": "populated", "channels": ("tool-pull",)}
+    claim = {"id": "solved", "hypothesis": "It helps.", "challenges": ("widen-rack",),
+             "lines": "per-challenge", "family": "conditional"}  # fmt: skip
     return Cohort.model_validate(
         {
             "id": "shelf-widths",
@@ -153,7 +155,12 @@ def _cohort() -> Cohort:
             "model": {"kind": "none", "name": "none"},
             "provisioner": provisioner,
             "rules": {"allowed_isolation": ("none",)},
-            "analysis": {"notebook": "n.ipynb", "plan_sha256": "0" * 64, "alpha_ppm": 50_000},
+            "analysis": {
+                "notebook": "n.ipynb",
+                "plan_sha256": "0" * 64,
+                "alpha_ppm": 50_000,
+                "endpoints": (claim,),
+            },
             "pairs": ({"id": "rack-s1", "seed": 1, **pair},),
         }
     )
