@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from benchlib.contracts import Challenge, Cohort, Contract, Fixture, PairReceipt, Trajectory
 from benchlib.contracts.attempt import ArmReceipt
 from benchlib.contracts.base import CalendarDate, UtcTime
+from benchlib.contracts.cohort import NotebookPlan, PlannedEndpoint
 from benchlib.contracts.fixture import GraphArm, Probe
 from benchlib.contracts.foreign import ForeignJson, ForeignObject, as_foreign
 from benchlib.contracts.pair import ArmDigest, Change
@@ -253,8 +254,32 @@ def _cohort(drawn: Drawn) -> Drawn:
         "treatment": "aided",
     }
     pairs = tuple(pair.model_copy(update=update) for pair in _unique(drawn["pairs"], "id"))
-    names = {"challenges": challenges, "fixtures": fixtures}
-    return {**drawn, **names, "conditions": (first, second), "pairs": pairs}
+    asked = {"challenges": challenges[:1]}
+    claims = tuple(claim.model_copy(update=asked) for claim in drawn["analysis"].endpoints)
+    return {
+        **drawn,
+        "challenges": challenges,
+        "fixtures": fixtures,
+        "conditions": (first, second),
+        "pairs": pairs,
+        "analysis": drawn["analysis"].model_copy(update={"endpoints": claims}),
+    }
+
+
+def _endpoint(drawn: Drawn) -> Drawn:
+    has_margin = drawn["question"] != "difference"
+    family = "unconditional" if has_margin else drawn["family"]
+    return {
+        **drawn,
+        "challenges": tuple(dict.fromkeys(drawn["challenges"])),
+        "lines": "per-challenge" if family.endswith("conditional") else "overall",
+        "family": family,
+        "margin_ppm": (drawn["margin_ppm"] or 1) if has_margin else None,
+    }
+
+
+def _notebook_plan(drawn: Drawn) -> Drawn:
+    return {**drawn, "endpoints": _unique(drawn["endpoints"], "id")}
 
 
 def _change(drawn: Drawn) -> Drawn:
@@ -311,7 +336,9 @@ _RELATIONS: Mapping[type[Contract], Callable[[Drawn], Drawn]] = {
     Change: _change,
     Cohort: _cohort,
     Fixture: _fixture,
+    NotebookPlan: _notebook_plan,
     PairReceipt: _pair,
+    PlannedEndpoint: _endpoint,
     Provenance: _provenance,
     Rule: _rule,
     Step: _step,
