@@ -44,7 +44,9 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     except _StopError:
         was_stopped = True
-    survivors = [one for one in _descendants() if one != child]
+    survivors = _others(child)
+    while status is not None and not survivors and _reap():
+        survivors = _others(child)  # the table missed somebody
     lines = [] if status is None else [f"status {status}"]
     lines += [f"survivor {pid} {_argv(pid).hex()}" for pid in survivors]
     _write(report_fd, lines)
@@ -98,6 +100,10 @@ def _wait(child: int) -> int:
             return status
 
 
+def _others(child: int) -> list[int]:
+    return [one for one in _descendants() if one != child]
+
+
 def _descendants() -> list[int]:
     """Every live process below this one, from the process table."""
     children: dict[int, list[int]] = {}
@@ -127,18 +133,19 @@ def _argv(pid: int) -> bytes:
 
 
 def _end_all(grace: float) -> None:
-    """Ask, wait out the grace, then kill until nothing is left."""
+    """Ask, wait out the grace, then kill until nothing is left.
+
+    The process table is read while it changes and may miss who was just started. That no
+    child is left the kernel alone can say: every orphan below is ours.
+    """
     if grace:
         _signal_all(signal.SIGTERM)
         deadline = time.monotonic() + grace
-        while _descendants() and time.monotonic() < deadline:
-            _reap()
+        while _reap() and time.monotonic() < deadline:
             time.sleep(0.005)
-    while _descendants():
+    while _reap():
         _signal_all(signal.SIGKILL)
-        _reap()
         time.sleep(0.001)
-    _reap()  # none is left as a zombie for a first process that may not look after orphans
 
 
 def _signal_all(number: signal.Signals) -> None:
@@ -149,12 +156,14 @@ def _signal_all(number: signal.Signals) -> None:
             continue
 
 
-def _reap() -> None:
+def _reap() -> bool:
+    """Collect who has ended; tell whether a child is left."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             continue
     except ChildProcessError:
-        return
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import benchlib
 from benchlib.processes import Service, run_supervised
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
@@ -45,6 +46,19 @@ def test_a_program_that_is_stopped_at_any_moment_of_its_start_is_gone(tmp_path: 
         assert done.timed_out
         assert done.stderr == b""
         assert _alive_in(tmp_path) == [], seconds
+
+
+def test_who_was_started_while_the_process_table_was_read_is_gone_too(tmp_path: Path) -> None:
+    """The program ends by itself, behind a child that the table did not show yet."""
+    supervisor = Path(benchlib.__file__).with_name("_supervise.py")
+    somebody_dead = "1" if os.getppid() != 1 else "2"  # so it stops what it has just started
+    for number in range(40):
+        program = f"sleep {number / 5_000}; sleep 1000 & exit 1"
+        argv = [sys.executable, "-I", "-S", str(supervisor), "2", somebody_dead, "0", "--"]
+        subprocess.run(
+            [*argv, "sh", "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL, check=True
+        )
+        assert _alive_in(tmp_path) == [], number
 
 
 @pytest.fixture
