@@ -52,6 +52,13 @@ def _public(module: ModuleType) -> list[tuple[str, object]]:
     return [(name, getattr(module, name)) for name in module.__all__]
 
 
+def test_the_names_that_a_notebook_needs_come_from_their_parts() -> None:
+    assert list(benchlib.__all__) == sorted(benchlib.__all__)
+    assert all(callable(getattr(benchlib, name)) for name in benchlib.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nobody'"):
+        _ = benchlib.nobody
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_every_name_that_a_part_promises_is_there_once_and_in_order(name: str) -> None:
     module = importlib.import_module(name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchlib.analysis.drift import PlanDriftError, check_drift, compare_plans, diff
     from benchlib.analysis.emission import emit
     from benchlib.analysis.execute import Execution, execute_plan
-    from benchlib.analysis.frames import Receipts, load, load_receipts
+    from benchlib.analysis.frames import Receipts, load, load_folders, load_receipts
     from benchlib.analysis.locks import make_lock
     from benchlib.analysis.parameters import check_parameters, parse_settings
     from benchlib.analysis.plans import PINNED_NAME, FrozenPlan, pin_plan, read_pinned, read_plan
@@ -49,6 +49,7 @@ _HOMES: Mapping[str, str] = {
     "emit": "emission",
     "execute_plan": "execute",
     "load": "frames",
+    "load_folders": "frames",
     "load_receipts": "frames",
     "make_lock": "locks",
     "pair_view": "views",
@@ -75,6 +76,7 @@ __all__ = [
     "emit",
     "execute_plan",
     "load",
+    "load_folders",
     "load_receipts",
     "make_lock",
     "pair_view",

@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-import benchlib
-
 Isolation = Literal["bubblewrap", "unshare", "guard"]
 
 _KERNEL = ("-s", "-P", "-B", "-X", "utf8", "-m", "benchlib.analysis._kernel")
@@ -126,7 +124,7 @@ def _needed() -> list[Path]:
         Path(sys.executable).resolve().parent,
         Path(sysconfig.get_paths()["purelib"]),
         Path(sysconfig.get_paths()["platlib"]),
-        Path(benchlib.__file__).parent,
+        Path(__file__).parents[1],  # the package
     }
     emptied = _emptied()
     below = {path for path in paths if any(path.is_relative_to(folder) for folder in emptied)}
