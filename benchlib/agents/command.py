@@ -13,7 +13,7 @@ from benchlib.contracts.trajectory import (
     Trajectory,
     TrajectoryAgent,
 )
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 
 
 class CommandAdapter:
@@ -69,7 +69,7 @@ class CommandAdapter:
         if not turns:
             raise OutsideError(
                 "command agent",
-                found="no turn",
+                found=InWords("no turn"),
                 allowed="one turn or more",
                 next_step="look at why the sandbox started nothing",
             )

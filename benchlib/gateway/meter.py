@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 
 from benchlib.contracts.usage import Cost, PriceTable, Usage
-from benchlib.errors import RefusedError
+from benchlib.errors import InWords, RefusedError
 
 _PER = Decimal(1_000_000)
 _EXACT = Context(prec=60)
@@ -67,7 +67,7 @@ def require_priced(prices: PriceTable) -> None:
     if absent:
         raise RefusedError(
             f"prices of {prices.model}, {prices.dated}",
-            found=f"no price for {', '.join(absent)}",
+            found=InWords(f"no price for {', '.join(absent)}"),
             allowed="a price for each kind of token, for no price is not free",
             next_step="add the price, as a decimal text in USD per million tokens",
         )

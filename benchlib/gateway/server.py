@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 from benchlib.contracts.reading import Json, StrictJsonError, parse
 from benchlib.contracts.usage import Usage
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 from benchlib.gateway.openai import (
     BadRequestError,
     ChatAnswer,
@@ -151,7 +151,7 @@ def serve(
     if len(os.fsencode(socket_path)) > _LONGEST_SOCKET_PATH:
         raise OutsideError(
             str(socket_path),
-            found=f"{len(os.fsencode(socket_path))} bytes",
+            found=InWords(f"{len(os.fsencode(socket_path))} bytes"),
             allowed=f"a path of at most {_LONGEST_SOCKET_PATH} bytes for a Unix socket",
             next_step="set TMPDIR to a shorter folder",
         )

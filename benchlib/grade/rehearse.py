@@ -19,7 +19,7 @@ from benchlib.contracts.boundaries import Arm, FinishedTree, Sandbox, SealedWork
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.paths import OutputPattern
 from benchlib.contracts.tree import scan_tree
-from benchlib.errors import InputError, RefusedError
+from benchlib.errors import InputError, InWords, RefusedError
 
 Audit = Callable[[SealedWorkspace, FinishedTree, tuple[OutputPattern, ...]], MutationReport]
 """Compares a finished workspace with the one that it started from."""
@@ -87,7 +87,7 @@ def _turn(arm: Arm, challenge: Challenge, argv: tuple[str, ...], *, field: str) 
         raise RefusedError(
             f"challenge {challenge.id}",
             field,
-            found=f"{' '.join(argv)}: exit status {turn.record.exit_status}: {said}",
+            found=InWords(f"{' '.join(argv)}: exit status {turn.record.exit_status}: {said}"),
             allowed="exit status 0 on the reference solution",
             next_step="correct the check or the reference solution",
         )
@@ -129,7 +129,7 @@ def _refuse_detour(tree: Path, path: str, solution: Path) -> None:
             raise InputError(
                 str(solution),
                 path,
-                found=f"{parent} is a link or a file in the tree",
+                found=InWords(f"{parent} is a link or a file in the tree"),
                 allowed="paths whose folders are folders of the tree, or new",
                 next_step="lay the file at its real place",
             )

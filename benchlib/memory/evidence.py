@@ -33,7 +33,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchlib.contracts.base import Broken, Contract, Identifier, RelationError, repeated
 from benchlib.contracts.fixture import Fixture
 from benchlib.contracts.reading import StrictJsonError, parse, read, read_bytes
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 
 REFERENCE_SCHEMA = "reference-1"
 _MARK = re.compile(r"<!-- /?memory ")
@@ -126,7 +126,7 @@ def read_items(data: bytes, place: str) -> tuple[Item, ...]:
         raise InputError(
             place,
             f"line {len(lines) + 1}",
-            found="no line end",
+            found=InWords("no line end"),
             allowed="lines that all end, the last one too",
             next_step="add the line end; the file may have been cut",
         )

@@ -36,7 +36,7 @@ from benchlib.contracts.provisioner import (
     RestoreResponse,
     SnapshotResponse,
 )
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.memory._artifacts import ArtifactError, check_artifact, copy_artifact
 from benchlib.memory._calls import Answer, PairFolder, ProvisionerError, ask, never_called
 from benchlib.memory._checks import Fault, snapshot_fault
@@ -327,7 +327,7 @@ def _fresh(working: Path) -> PairFolder:
     if working.exists() and any(working.iterdir()):
         raise InputError(
             str(working),
-            found="a folder that is not empty",
+            found=InWords("a folder that is not empty"),
             allowed="an absent or empty folder for each restored memory",
             next_step="choose another folder",
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchlib.contracts.certification import Finding, SurfaceKind, SurfaceRead
 from benchlib.contracts.fixture import Declarations, FindingKind
 from benchlib.contracts.tree import scan_tree, tree_sha256
-from benchlib.errors import InputError, escaped
+from benchlib.errors import InputError, InWords, escaped
 from benchlib.prepare._scanner import Scanner
 
 LONGEST_PATH = 4000
@@ -141,7 +141,7 @@ def _unused(unused: list[tuple[FindingKind, str, str]], findings: list[Finding])
         InputError(
             "fixture",
             f"declarations.findings: {path}",
-            found=f"{kind} with sha256 {sha256}, and no such finding"
+            found=InWords(f"{kind} with sha256 {sha256}, and no such finding")
             + (f"; there is one with sha256 {now[kind, path]}" if (kind, path) in now else ""),
             allowed="declarations that a finding needs",
             next_step="look at the file again, then correct the digest or remove the declaration",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from benchlib.errors import InputError, OutsideError
+from benchlib.errors import InputError, InWords, OutsideError
 
 SCHEMES = ("file", "http", "https", "ssh", "git")
 """Transports that a corpus may come by; helpers that run a command (`ext::`) are not among them."""
@@ -88,7 +88,7 @@ class ObjectStore:
         except subprocess.TimeoutExpired as error:
             raise OutsideError(
                 f"git {arguments[0]}",
-                found=f"no end after {timeout} seconds",
+                found=InWords(f"no end after {timeout} seconds"),
                 allowed="a transfer that ends",
                 next_step="clone the repository by hand and name the clone",
             ) from error
@@ -113,7 +113,7 @@ def git_is_missing() -> OutsideError:
     """Return the error for a machine without Git."""
     return OutsideError(
         "git",
-        found="no program of that name",
+        found=InWords("no program of that name"),
         allowed="Git 2.31 or later on PATH",
         next_step="install git",
     )

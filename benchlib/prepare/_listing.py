@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.prepare._git import ObjectStore, last_line
 
 
@@ -49,7 +49,7 @@ def list_commit(store: ObjectStore, commit: str, place: str) -> Listing:
         raise InputError(
             place,
             "commit",
-            found=f"{commit}: {found}",
+            found=InWords(f"{commit}: {found}"),
             allowed="a commit whose objects are in the repository",
             next_step=f"fetch {commit}, or pin another commit",
         )

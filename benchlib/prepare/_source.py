@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchlib.contracts.fixture import FindingKind
 from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.prepare import patterns
 from benchlib.prepare._autoload import found_in, inner_names, is_ordinary
 from benchlib.prepare._findings import Collected, digest_at, no_surface
@@ -88,7 +88,7 @@ class SourceReader:
                 raise InputError(
                     self._root,
                     path,
-                    found="a FIFO, socket or device",
+                    found=InWords("a FIFO, socket or device"),
                     allowed="files, links and folders",
                     next_step="remove it",
                 )

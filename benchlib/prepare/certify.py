@@ -23,7 +23,7 @@ from pathlib import Path
 from benchlib.contracts.certification import Certification
 from benchlib.contracts.challenge import Challenge
 from benchlib.contracts.fixture import ArchiveCorpus, Declarations, GitCorpus
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.prepare._findings import Collected, no_surface
 from benchlib.prepare._identity import NameJudge
 from benchlib.prepare._image import ImageReader, project_names
@@ -125,14 +125,14 @@ def certify_without_corpus(
     if is_at_hand(corpus, base=base):
         raise InputError(
             corpus.location,
-            found="the corpus is there",
+            found=InWords("the corpus is there"),
             allowed=f"{CORPUS_WENT_UNCHECKED} only where it is absent",
             next_step="certify it",
         )
     if environment.get(CORPUS_WENT_UNCHECKED) != "1":
         raise InputError(
             corpus.location,
-            found="no such checkout",
+            found=InWords("no such checkout"),
             allowed="a corpus that can be read",
             next_step=f"get it, or set {CORPUS_WENT_UNCHECKED}=1 and have the receipt say so",
         )

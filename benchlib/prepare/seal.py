@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchlib.contracts.boundaries import SealedWorkspace
 from benchlib.contracts.certification import Certification
 from benchlib.contracts.tree import tree_sha256
-from benchlib.errors import RefusedError
+from benchlib.errors import InWords, RefusedError
 from benchlib.prepare.tree import BuiltTree
 from benchlib.prepare.words import next_step
 
@@ -48,7 +48,7 @@ def _refused(certification: Certification) -> RefusedError:
     if not certification.findings:
         return RefusedError(
             "certification",
-            found="no surface was read",
+            found=InWords("no surface was read"),
             allowed="a certificate over every surface",
             next_step="certify the workspace",
         )

@@ -31,7 +31,7 @@ from benchlib.contracts.tree import (
     scan_tree,
     tree_sha256,
 )
-from benchlib.errors import InputError, OutsideError
+from benchlib.errors import InputError, InWords, OutsideError
 from benchlib.prepare._archive import import_archive
 from benchlib.prepare._blobs import BlobStream, Refusal, TreeWriter
 from benchlib.prepare._git import ObjectStore, object_store
@@ -82,7 +82,7 @@ def build_tree(
     if destination.exists() or destination.is_symlink():
         raise InputError(
             str(destination),
-            found="something of that name",
+            found=InWords("something of that name"),
             allowed="a new folder",
             next_step="name another destination, or remove the old tree",
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 from benchlib.records.verbs import find_repository
 
 
@@ -55,7 +55,7 @@ def _rows(path: Path) -> Sequence[Sequence[object]]:
     except Exception as error:
         raise OutsideError(
             str(path),
-            found=f"{type(error).__name__}: {error}",
+            found=InWords(f"{type(error).__name__}: {error}"),
             allowed="a measurement that runs here",
             next_step="install what it needs; its docstring says what",
         ) from error
@@ -65,7 +65,10 @@ def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise OutsideError(
-            str(path), found="no module", allowed="a Python file", next_step="restore the file"
+            str(path),
+            found=InWords("no module"),
+            allowed="a Python file",
+            next_step="restore the file",
         )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -19,7 +19,7 @@ from benchlib.contracts.plan import PinnedFile
 from benchlib.contracts.policy import ScriptedPolicy
 from benchlib.contracts.reading import read_file
 from benchlib.contracts.tree import scan_tree, tree_sha256
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.gateway import read_policy
 
 _NamedT = TypeVar("_NamedT", Challenge, Fixture)
@@ -172,7 +172,7 @@ def _absent(place: Path, field: str, path: Path) -> InputError:
     return InputError(
         str(place),
         field,
-        found=f"no {path}",
+        found=InWords(f"no {path}"),
         allowed="a path below the cohort's folder that is there",
         next_step="add it, or correct the path",
     )
@@ -182,7 +182,7 @@ def _mismatch(place: Path, field: str, found: str, pinned: str, path: Path) -> I
     return InputError(
         str(place),
         field,
-        found=f"{pinned}, but {path.name} has {found}",
+        found=InWords(f"{pinned}, but {path.name} has {found}"),
         allowed="the digest of what lies there",
         next_step=f"restore {path}, or write {found}",
     )

@@ -17,7 +17,7 @@ from benchlib.contracts.boundaries import JudgedProcess, Sandbox
 from benchlib.contracts.files import write_atomically
 from benchlib.contracts.plan import OpenPlan, PinnedTree, PlanLock, VerifierProof
 from benchlib.contracts.reading import read_file
-from benchlib.errors import DriftError, InputError, RefusedError
+from benchlib.errors import DriftError, InputError, InWords, RefusedError
 from benchlib.grade import prove, rehearse
 from benchlib.records.cohort_files import CohortFiles, inputs_of, raise_all, read_cohort
 from benchlib.run import Prepared, audit, prepare_workspace
@@ -103,7 +103,7 @@ def _rehearse(files: CohortFiles, prepared: Prepared, sandbox: Sandbox) -> None:
         raise RefusedError(
             str(files.root / "challenges" / f"{challenge.id}.json"),
             "allowed_outputs",
-            found=f"the reference solution and its check also write {paths}",
+            found=InWords(f"the reference solution and its check also write {paths}"),
             allowed="outputs that cover all that a correct agent and its tools write",
             next_step=f"add {', '.join(lines)}",
         )
@@ -174,7 +174,7 @@ def write_lock(
     if path.exists() and not overwrite and path.read_bytes() != lock.canonical():
         raise InputError(
             str(path),
-            found="a lock of other content",
+            found=InWords("a lock of other content"),
             allowed="one lock for a version; a correction is a new version",
             next_step="make a new version folder, or --force-output while nothing was run",
         )
@@ -199,7 +199,7 @@ def open_plan(root: Path) -> OpenPlan:
     if not lock_path.exists():
         raise InputError(
             str(lock_path),
-            found="no lock",
+            found=InWords("no lock"),
             allowed="a frozen cohort",
             next_step=f"run `benchlib freeze {root}` first",
         )
@@ -216,7 +216,7 @@ def _unpinned(lock: PlanLock, files: CohortFiles) -> Iterator[InputError]:
         if file.path not in pinned:
             yield DriftError(
                 str(files.root / file.path),
-                found="a file that the lock does not know",
+                found=InWords("a file that the lock does not know"),
                 allowed="the files that were frozen",
                 next_step="remove it, or freeze a new version",
             )

@@ -21,7 +21,7 @@ from benchlib import analysis
 from benchlib.contracts.certification import Certification, Finding
 from benchlib.contracts.pair import Preparation
 from benchlib.contracts.plan import PlanLock
-from benchlib.errors import InputError, OutsideError
+from benchlib.errors import InputError, InWords, OutsideError
 from benchlib.prepare import (
     CORPUS_WENT_UNCHECKED,
     certification_in_words,
@@ -64,7 +64,7 @@ def find_repository(start: Path | None = None) -> Path:
             return folder
     raise InputError(
         str(here),
-        found="no folder with cohorts/ and notebooks/, here or above",
+        found=InWords("no folder with cohorts/ and notebooks/, here or above"),
         allowed="a clone of the project, or a folder laid out like it",
         next_step="go into the clone first",
     )
@@ -227,7 +227,7 @@ def analyze_frozen(
     if receipts is not None and not receipts.is_dir():
         raise InputError(
             str(receipts),
-            found="no folder",
+            found=InWords("no folder"),
             allowed="the folder of the receipts of a run",
             next_step="name the folder that was given to `benchlib run` as --output",
         )
@@ -313,7 +313,7 @@ def open_lab(arguments: tuple[str, ...]) -> int:
     if importlib.util.find_spec("jupyterlab") is None:
         raise OutsideError(
             "benchlib lab",
-            found="no jupyterlab",
+            found=InWords("no jupyterlab"),
             allowed="the extra `lab`",
             next_step="pip install -e '.[lab]'",
         )

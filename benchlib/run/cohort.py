@@ -27,7 +27,7 @@ from benchlib.contracts.boundaries import Sandbox
 from benchlib.contracts.cohort import PlannedPair, Provisioner
 from benchlib.contracts.pair import PairReceipt
 from benchlib.contracts.plan import OpenPlan
-from benchlib.errors import DriftError, InputError, RefusedError
+from benchlib.errors import DriftError, InputError, InWords, RefusedError
 from benchlib.gateway import Answer, scripted_answer
 from benchlib.run.interrupted import record_interrupted
 from benchlib.run.journal import AttemptState, Clock, Journal, attempts, utc_now
@@ -99,7 +99,7 @@ def run_cohort(
     if folder.journal.exists() and not resume:
         raise InputError(
             str(folder.journal),
-            found="a journal of an earlier run",
+            found=InWords("a journal of an earlier run"),
             allowed="a new folder, or a run that is continued",
             next_step="add --resume to continue it, or choose another --output",
         )
@@ -206,7 +206,7 @@ def _record_interrupted(
         if pair_id not in pairs:
             raise DriftError(
                 str(runner.receipts.journal),
-                found=f"the pair {pair_id!r}",
+                found=InWords(f"the pair {pair_id!r}"),
                 allowed="the pairs of this cohort version",
                 next_step="use another --output for another version",
             )

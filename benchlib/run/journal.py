@@ -21,7 +21,7 @@ from benchlib.contracts.attempt import ArmName
 from benchlib.contracts.files import sync_folder, write_atomically
 from benchlib.contracts.journal import Event, JournalLine
 from benchlib.contracts.reading import read
-from benchlib.errors import InputError, RefusedError
+from benchlib.errors import InputError, InWords, RefusedError
 
 Clock = Callable[[], str]
 
@@ -60,7 +60,7 @@ class Journal:
             self._file.close()
             raise RefusedError(
                 str(self.path),
-                found="a journal that another runner holds",
+                found=InWords("a journal that another runner holds"),
                 allowed="one runner at a time",
                 next_step="wait for it to end, or choose another --output",
             ) from error

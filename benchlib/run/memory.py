@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchlib.contracts.attempt import ArmName
 from benchlib.contracts.provisioner import MemoryEvidence, ProvisionerCall
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 from benchlib.memory import (
     MemoryTools,
     ProvisionerError,
@@ -197,7 +197,7 @@ def _destroy_left(
     if call.reason is not None:
         raise OutsideError(
             f"{runner.plan.cohort.provisioner.name}: destroy {project or identity}",
-            found=f"{call.reason}: {call.detail}",
+            found=InWords(f"{call.reason}: {call.detail}"),
             allowed="a memory that can be destroyed",
             next_step="end it by hand, then --resume",
         )

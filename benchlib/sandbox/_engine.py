@@ -21,7 +21,7 @@ import requests
 from docker import DockerClient
 from docker.errors import DockerException, ImageNotFound
 
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 
 _START_ENGINE = "start an engine; `.ci/docker-up` starts one and makes the base image"
 _ASK_EVERY_SECONDS = 0.25
@@ -78,7 +78,7 @@ def _knock(address: str) -> None:
         raise OutsideError(
             "docker",
             "connect",
-            found=f"{address}: {error.strerror or error}",
+            found=InWords(f"{address}: {error.strerror or error}"),
             allowed="an engine that answers there",
             next_step=_START_ENGINE,
         ) from error

@@ -26,7 +26,7 @@ from docker.models.images import Image
 
 from benchlib.contracts.boundaries import SealedWorkspace
 from benchlib.contracts.tree import LINK, TreeEntry, laid_permissions
-from benchlib.errors import DriftError, OutsideError
+from benchlib.errors import DriftError, InWords, OutsideError
 from benchlib.sandbox._layout import refuse_unlayable
 from benchlib.sandbox._places import (
     AGENT,
@@ -183,7 +183,7 @@ def _append(sink: _Hashing, member: tarfile.TarInfo, location: Path | None) -> N
         if left or file.read(1):
             raise DriftError(
                 str(location),
-                found="a file whose size moved while it was read",
+                found=InWords("a file whose size moved while it was read"),
                 allowed=f"{member.size} bytes, as sealed",
                 next_step="prepare the workspace again; nobody may write into a sealed one",
             )
@@ -280,7 +280,7 @@ def _saved_layers(archive: tarfile.TarFile) -> list[str]:
         raise OutsideError(
             "docker",
             "image save",
-            found="an archive whose manifest is no file",
+            found=InWords("an archive whose manifest is no file"),
             allowed="a docker-archive",
             next_step="use an engine of release 20.10 or later",
         )

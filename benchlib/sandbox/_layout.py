@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchlib.contracts.boundaries import SealedWorkspace
 from benchlib.contracts.tree import EXECUTABLE, LINK, REGULAR
-from benchlib.errors import InputError
+from benchlib.errors import InputError, InWords
 from benchlib.sandbox._files import copy_entries
 from benchlib.sandbox._places import FIXED_TIME, as_laid
 from benchlib.sandbox._repository import write_repository
@@ -36,7 +36,7 @@ def refuse_unlayable(sealed: SealedWorkspace) -> None:
         if entry.path.split("/", 1)[0] == ".git":
             raise InputError(
                 entry.path,
-                found="a .git in the sealed tree",
+                found=InWords("a .git in the sealed tree"),
                 allowed="a tree without Git data; each arm gets a repository of its own",
                 next_step="build the tree from Git objects",
             )

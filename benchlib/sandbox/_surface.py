@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docker.models.containers import Container
 
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 from benchlib.sandbox._archive import archived_entries
 from benchlib.sandbox._places import HOME
 
@@ -66,7 +66,7 @@ def _found(container: Container, arguments: str) -> list[str]:
         raise OutsideError(
             "docker",
             "what stands around the workspace",
-            found=f"`find` ended with status {status} in the image",
+            found=InWords(f"`find` ended with status {status} in the image"),
             allowed="a base image with sh and find",
             next_step="add findutils to the base image",
         )

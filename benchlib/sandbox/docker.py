@@ -27,7 +27,7 @@ from requests.exceptions import ReadTimeout
 from benchlib.contracts.attempt import Limits, SandboxFacts
 from benchlib.contracts.boundaries import JudgedProcess, SealedWorkspace
 from benchlib.contracts.challenge import Environment
-from benchlib.errors import OutsideError
+from benchlib.errors import InWords, OutsideError
 from benchlib.sandbox._archive import archived_entries
 from benchlib.sandbox._docker_arm import DockerArm, files_archive, remove_container
 from benchlib.sandbox._engine import Stream, connect, engine_errors
@@ -396,7 +396,7 @@ def _refuse_more_than(field: str, wanted: int, there: int, unit: str) -> None:
         raise OutsideError(
             "docker",
             f"environment.{field}",
-            found=f"{wanted} {unit} wanted, {there} there",
+            found=InWords(f"{wanted} {unit} wanted, {there} there"),
             allowed="what the engine's machine has",
             next_step="run on a larger machine, or plan a smaller environment",
         )

@@ -22,7 +22,7 @@ from benchlib.contracts.boundaries import (
     SealedWorkspace,
 )
 from benchlib.contracts.challenge import Environment
-from benchlib.errors import OutsideError, RefusedError
+from benchlib.errors import InWords, OutsideError, RefusedError
 from benchlib.sandbox._bubblewrap import (
     Namespace,
     find_namespace,
@@ -90,7 +90,7 @@ class LocalSandbox:
                 raise OutsideError(
                     "local sandbox",
                     "isolation",
-                    found="no bubblewrap that can make a namespace with Python 3.11 in it",
+                    found=InWords("no bubblewrap that can make a namespace with Python 3.11 in it"),
                     allowed="`bwrap --unshare-all` works for this user",
                     next_step="apt-get install bubblewrap and allow user namespaces, or use docker",
                 )
@@ -127,7 +127,7 @@ class LocalSandbox:
     def _speaking_parent(self, folder: Path, name: str) -> RefusedError:
         return RefusedError(
             str(folder / name),
-            found=f"{name}, which a harness loads when it walks up from a workspace",
+            found=InWords(f"{name}, which a harness loads when it walks up from a workspace"),
             allowed=f"no such file above {self._scratch.family}, for it can't be hidden here",
             next_step="install bubblewrap, use --sandbox docker, or set TMPDIR to another place",
         )
