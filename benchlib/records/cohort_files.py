@@ -41,6 +41,21 @@ class CohortFiles:
         return sorted({(pair.challenge, pair.fixture) for pair in self.cohort.pairs})
 
 
+def require_folder(root: Path) -> None:
+    """Refuse a file where a cohort's folder was asked for.
+
+    Raises:
+        InputError: It is no folder; what is absent is told by whoever reads it.
+    """
+    if root.exists() and not root.is_dir():
+        raise InputError(
+            str(root),
+            found=InWords("a file"),
+            allowed="a cohort's folder, such as cohorts/demo/v1",
+            next_step=f"name the folder, {root.parent}",
+        )
+
+
 def read_cohort(root: Path) -> CohortFiles:
     """Read a cohort's folder and check all that its files say of one another.
 
@@ -54,6 +69,7 @@ def read_cohort(root: Path) -> CohortFiles:
         InputError: A file is wrong, absent, or not the one that another file pins; every
             finding stands in one report.
     """
+    require_folder(root)
     cohort = read_file(Cohort, root / "cohort.json")
     challenges = {
         name: _named(Challenge, root / "challenges" / f"{name}.json", name)

@@ -19,7 +19,13 @@ from benchlib.contracts.plan import OpenPlan, PinnedTree, PlanLock, VerifierProo
 from benchlib.contracts.reading import read_file
 from benchlib.errors import DriftError, InputError, InWords, RefusedError
 from benchlib.grade import prove, rehearse
-from benchlib.records.cohort_files import CohortFiles, inputs_of, raise_all, read_cohort
+from benchlib.records.cohort_files import (
+    CohortFiles,
+    inputs_of,
+    raise_all,
+    read_cohort,
+    require_folder,
+)
 from benchlib.run import Prepared, audit, prepare_workspace
 
 LOCK_NAME = "plan.lock.json"
@@ -195,6 +201,7 @@ def open_plan(root: Path) -> OpenPlan:
         InputError: There is no lock, or a file can't be read.
         DriftError: A pinned thing is not what was pinned; each one is named.
     """
+    require_folder(root)
     lock_path = root / LOCK_NAME
     if not lock_path.exists():
         raise InputError(

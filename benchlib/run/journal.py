@@ -21,7 +21,7 @@ from benchlib.contracts.attempt import ArmName
 from benchlib.contracts.files import sync_folder, write_atomically
 from benchlib.contracts.journal import Event, JournalLine
 from benchlib.contracts.reading import read
-from benchlib.errors import InputError, InWords, RefusedError
+from benchlib.errors import InputError, InWords, OutsideError, RefusedError
 
 Clock = Callable[[], str]
 
@@ -40,7 +40,8 @@ class Journal:
 
     Raises:
         RefusedError: Another runner holds it.
-        InputError: A line before the last is damaged.
+        InputError: A line before the last is damaged, or its place is taken.
+        OutsideError: Its folder can't be made or written.
     """
 
     def __init__(self, path: Path, clock: Clock = utc_now) -> None:
@@ -52,8 +53,7 @@ class Journal:
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("ab")
+        self._file = self._opened()
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -71,6 +71,25 @@ class Journal:
             self._file.close()
             raise
         return self
+
+    def _opened(self) -> BinaryIO:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return self.path.open("ab")
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise InputError(
+                str(self.path),
+                found=InWords("something else in the place of a folder, or of the journal"),
+                allowed="a new folder, or that of a run which is continued",
+                next_step="choose another --output",
+            ) from error
+        except OSError as error:
+            raise OutsideError(
+                str(self.path),
+                found=InWords(error.strerror or str(error)),
+                allowed="a folder with room that can be written",
+                next_step="free space or choose another --output",
+            ) from error
 
     def __exit__(
         self,

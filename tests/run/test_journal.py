@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlib.errors import InputError, RefusedError
+from benchlib.errors import InputError, OutsideError, RefusedError
 from benchlib.run.journal import Journal, attempts
 
 
@@ -19,6 +19,22 @@ def _two_lines(path: Path) -> None:
     with Journal(path, _clock) as journal:
         journal.append("run-started")
         journal.append("attempt-started", pair="p1", attempt="a1")
+
+
+@pytest.mark.parametrize("taken", ["run", "run/journal.jsonl/x"], ids=["a file", "a folder"])
+def test_a_place_that_is_taken_is_bad_input(tmp_path: Path, taken: str) -> None:
+    place = tmp_path / taken
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("here first")
+    with pytest.raises(InputError) as refused, Journal(tmp_path / "run" / "journal.jsonl", _clock):
+        pass
+    assert "another --output" in refused.value.next_step
+    assert place.read_text() == "here first"
+
+
+def test_a_folder_that_cannot_be_made_is_trouble_outside() -> None:
+    with pytest.raises(OutsideError), Journal(Path("/proc/nowhere/journal.jsonl"), _clock):
+        pass
 
 
 def test_a_line_is_on_disk_when_append_returns(tmp_path: Path) -> None:
